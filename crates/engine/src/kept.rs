@@ -26,6 +26,7 @@ use std::sync::Arc;
 
 use base::IdMap;
 use base::Result;
+use catalog::Field;
 use plan::TableId;
 use runtime::query::Arguments;
 use storage::{Relation, Snapshot, Transaction};
@@ -72,13 +73,13 @@ impl Kept {
     }
 }
 
-/// The rows of a short plan; none if it has to be run in another way. Whoever watches sees a pipeline: it is run as others.
+/// The rows of a short plan, of these columns; none if it has to be run in another way. Whoever watches sees a pipeline: it is run as others.
 pub(crate) fn short_rows(
     environment: &Environment,
-    short: &Short,
+    (short, columns): (&Short, &Arc<[Field]>),
     arguments: &[Value],
     snapshot: &dyn Fn(&Arc<Relation>) -> Snapshot,
-) -> Result<Option<Chunk>> {
+) -> Result<Option<QueryResult>> {
     if environment.trace.is_some() || !short.is_promising() {
         return Ok(None);
     }
@@ -89,7 +90,7 @@ pub(crate) fn short_rows(
     let reads = block.and_then(|block| block.transaction.reads());
     let found = short.rows(arguments, snapshot, reads.as_deref());
     environment.statement.ran_here();
-    Ok(found)
+    Ok(found.map(|rows| QueryResult::few(columns.clone(), rows, short.types().clone())))
 }
 
 impl Fit {
@@ -119,9 +120,9 @@ impl Fit {
                     Some(block) => block.snapshot(relation),
                     None => relation.snapshot_of(view.get_or_init(|| environment.database.0.clock.view()).clone()),
                 };
-                let found = short.as_ref().map(|short| short_rows(environment, short, &arguments.values, &snapshot));
-                match found.transpose() {
-                    Ok(Some(Some(found))) => Ok(ready(&kept, found)),
+                let run = |short| short_rows(environment, (short, &kept.columns), &arguments.values, &snapshot);
+                match short.as_ref().map(run).transpose() {
+                    Ok(Some(Some(found))) => Ok(found),
                     Ok(_) if only_short => return None,
                     Ok(_) => {
                         let sources: IdMap<TableId, Source> = kept.sources(&snapshot)?;
@@ -137,11 +138,6 @@ impl Fit {
         };
         Some(result)
     }
-}
-
-fn ready(kept: &Kept, found: Chunk) -> QueryResult {
-    let chunks = if found.rows() > 0 { vec![found] } else { Vec::new() };
-    QueryResult::ready(kept.columns.clone(), chunks)
 }
 
 /// Runs a change; none: nothing has happened, and it has to be run in another way.
@@ -163,7 +159,7 @@ fn run_change(
     environment.statement.compiled();
     let rows = |transaction: &Transaction| {
         let reads = transaction.reads();
-        change.source.rows(arguments, &|relation| transaction.snapshot(relation), reads.as_deref())
+        change.source.columns(arguments, &|relation| transaction.snapshot(relation), reads.as_deref())
     };
     let budget = || environment.statement_budget();
     let result = match &environment.block {

@@ -8,7 +8,7 @@ use base::Result;
 use catalog::Field;
 use scheduler::StageReport;
 use types::ops::date::Zone;
-use types::{Chunk, Value};
+use types::{Chunk, ColumnBuilder, SqlType, Value};
 
 use crate::activity::{Open, Outcome};
 use crate::execute::Running;
@@ -39,6 +39,8 @@ pub struct QueryResult {
 enum Rows {
     /// All there is, last first.
     Ready(Vec<Chunk>),
+    /// All there is: a few rows as values, and the types of these.
+    Few(Vec<Vec<Value>>, Arc<[SqlType]>),
     /// A query that runs.
     Running(Box<Running>),
 }
@@ -72,6 +74,10 @@ impl QueryResult {
         chunks.reverse();
         Self::of(Tag::Select, columns.into(), Rows::Ready(chunks))
     }
+    /// A few rows, whose values are of these types.
+    pub(crate) fn few(columns: Arc<[Field]>, rows: Vec<Vec<Value>>, types: Arc<[SqlType]>) -> Self {
+        Self::of(Tag::Select, columns, Rows::Few(rows, types))
+    }
     pub(crate) fn done(tag: Tag) -> Self {
         Self::of(tag, Arc::new([]), Rows::Ready(Vec::new()))
     }
@@ -84,11 +90,12 @@ impl QueryResult {
     pub(crate) fn and_end(mut self, open: Open) -> Self {
         match &self.rows {
             Rows::Running(_) => self.open = Some(open),
-            Rows::Ready(chunks) => {
-                open.statement().has_rows(match self.tag {
-                    Tag::Rows(_, rows) => rows,
-                    Tag::Select => chunks.iter().map(|c| c.rows() as u64).sum(),
-                    Tag::Done(_) => 0,
+            Rows::Ready(_) | Rows::Few(..) => {
+                open.statement().has_rows(match (&self.tag, &self.rows) {
+                    (Tag::Rows(_, rows), _) => *rows,
+                    (Tag::Select, Rows::Few(rows, _)) => rows.len() as u64,
+                    (Tag::Select, Rows::Ready(chunks)) => chunks.iter().map(|c| c.rows() as u64).sum(),
+                    _ => 0,
                 });
                 open.end(Outcome::Finished);
             }
@@ -119,7 +126,7 @@ impl QueryResult {
     /// Stores rejected records: now, or when the query has ended.
     pub(crate) fn and_reject(mut self, rejects: Vec<Rejects>) -> Result<Self> {
         match self.rows {
-            Rows::Ready(_) => rejects.iter().try_for_each(Rejects::write)?,
+            Rows::Ready(_) | Rows::Few(..) => rejects.iter().try_for_each(Rejects::write)?,
             Rows::Running(_) => self.rejects = rejects,
         }
         Ok(self)
@@ -172,6 +179,7 @@ impl QueryResult {
     fn next_within(&mut self, timeout: Duration) -> Result<Option<Option<Chunk>>> {
         let next = match &mut self.rows {
             Rows::Ready(chunks) => Some(chunks.pop()),
+            Rows::Few(rows, types) => Some((!rows.is_empty()).then(|| chunk_of(&std::mem::take(rows), types))),
             Rows::Running(running) => match running.next(timeout) {
                 Err(error) if !self.has_positions => return Err(error.nowhere()),
                 next => next?,
@@ -188,7 +196,7 @@ impl QueryResult {
     /// How far the query is.
     pub fn progress(&self) -> Progress {
         match &self.rows {
-            Rows::Ready(_) => Progress { fraction: 1.0, rows: self.delivered },
+            Rows::Ready(_) | Rows::Few(..) => Progress { fraction: 1.0, rows: self.delivered },
             Rows::Running(running) => running.progress(),
         }
     }
@@ -196,9 +204,21 @@ impl QueryResult {
     /// What each stage of the query has taken so far; nothing if it ran on the caller's thread.
     pub fn stages(&self) -> Vec<StageReport> {
         match &self.rows {
-            Rows::Ready(_) => Vec::new(),
+            Rows::Ready(_) | Rows::Few(..) => Vec::new(),
             Rows::Running(running) => running.report(),
         }
+    }
+
+    /// As [`next_chunk`](Self::next_chunk): how many rows there are, and the first of these, at least so many, as values.
+    pub(crate) fn next_rows(&mut self, wanted: usize) -> Result<Option<(usize, Vec<Vec<Value>>)>> {
+        if let (Rows::Few(rows, _), None) = (&mut self.rows, &self.block)
+            && !rows.is_empty()
+        {
+            self.delivered += rows.len() as u64;
+            return Ok(Some((rows.len(), std::mem::take(rows))));
+        }
+        let chunk = self.next_chunk()?;
+        Ok(chunk.map(|chunk| (chunk.rows(), (0..chunk.rows().min(wanted)).map(|row| chunk.row(row)).collect())))
     }
 
     /// All rows as chunks.
@@ -214,4 +234,14 @@ impl QueryResult {
     pub fn rows(self) -> Result<Vec<Vec<Value>>> {
         Ok(self.collect()?.iter().flat_map(|c| (0..c.rows()).map(|r| c.row(r)).collect::<Vec<_>>()).collect())
     }
+}
+
+/// A few rows of values of these types.
+fn chunk_of(rows: &[Vec<Value>], types: &[SqlType]) -> Chunk {
+    let column = |(at, of): (usize, &SqlType)| {
+        let mut column = ColumnBuilder::new(*of, rows.len());
+        rows.iter().for_each(|row| column.push_value(&row[at]));
+        column.finish()
+    };
+    Chunk::new(rows.len(), types.iter().enumerate().map(column).collect())
 }

@@ -11,9 +11,9 @@ use std::cmp::Ordering;
 
 use base::{Error, Result, SqlState};
 use functions::{Call, ScalarFunction};
-use types::Value;
 use types::ops::array::{self, Elements};
 use types::ops::{cast, like};
+use types::{SqlType, Value};
 
 use crate::{ColumnId, Compare, Each, Expr, ExprKind};
 
@@ -76,11 +76,20 @@ pub fn eval_in(expr: &Expr, scope: &dyn Scope) -> Result<Value> {
         ExprKind::Column(c) => scope.column(*c),
         ExprKind::Const(v) | ExprKind::Argument(_, v) => v.clone(),
         ExprKind::Call(function, arguments) => {
-            let values = arguments.iter().map(|a| eval_in(a, scope)).collect::<Result<Vec<_>>>()?;
-            let types: Vec<_> = arguments.iter().map(|a| a.sql_type).collect();
-            scope
-                .call(*function, &Call { values: &values, types: &types, result: expr.sql_type })
-                .map_err(|e| e.at(expr.position))?
+            let call = |values: &[Value], types: &[SqlType]| {
+                let call = Call { values, types, result: expr.sql_type };
+                scope.call(*function, &call).map_err(|e| e.at(expr.position))
+            };
+            // Most calls have one or two arguments, which need no memory of their own.
+            match arguments.as_slice() {
+                [a] => call(&[eval_in(a, scope)?], &[a.sql_type])?,
+                [a, b] => call(&[eval_in(a, scope)?, eval_in(b, scope)?], &[a.sql_type, b.sql_type])?,
+                all => {
+                    let values = all.iter().map(|a| eval_in(a, scope)).collect::<Result<Vec<_>>>()?;
+                    let types: Vec<_> = all.iter().map(|a| a.sql_type).collect();
+                    call(&values, &types)?
+                }
+            }
         }
         ExprKind::Compare(op, a, b) => compare(*op, &eval_in(a, scope)?, &eval_in(b, scope)?),
         ExprKind::And(parts) => {
@@ -150,7 +159,7 @@ pub fn eval_in(expr: &Expr, scope: &dyn Scope) -> Result<Value> {
 /// A lambda over the elements of a list.
 fn each_element(each: &Each, expr: &Expr, scope: &dyn Scope) -> Result<Value> {
     let list = eval_in(&each.list, scope)?;
-    let element = each.list.sql_type.element().unwrap_or(types::SqlType::Null);
+    let element = each.list.sql_type.element().unwrap_or(SqlType::Null);
     let Value::Str(list) = list else { return Ok(Value::Null) };
     let mut made = Vec::new();
     let mut accumulated = match &each.reduced {
@@ -175,7 +184,7 @@ fn each_element(each: &Each, expr: &Expr, scope: &dyn Scope) -> Result<Value> {
         });
     }
     match (&each.reduced, accumulated) {
-        (None, _) => array::encode(&made, expr.sql_type.element().unwrap_or(types::SqlType::Null)),
+        (None, _) => array::encode(&made, expr.sql_type.element().unwrap_or(SqlType::Null)),
         (Some(_), Some(value)) => Ok(value),
         (Some(_), None) => {
             Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, crate::NOTHING_TO_REDUCE).at(expr.position))

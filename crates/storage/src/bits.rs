@@ -63,7 +63,14 @@ impl Bits {
         self.0.iter().zip(other.0).any(|(mine, theirs)| mine & theirs != 0)
     }
 
-    /// To ask how many rows there are before a row.
+    /// How many rows there are before a row.
+    pub(crate) fn rank(&self, row: usize) -> usize {
+        let whole: u32 = self.0[..row / 64].iter().map(|word| word.count_ones()).sum();
+        let below = self.0[row / 64] & ((1 << (row % 64)) - 1);
+        (whole + below.count_ones()) as usize
+    }
+
+    /// To ask that of many rows.
     pub(crate) fn ranks(&self) -> Ranks<'_> {
         let mut before = [0; WORDS];
         for word in 1..WORDS {
@@ -109,7 +116,8 @@ mod tests {
             let bits = Bits::of_range(start..end);
             assert_eq!(bits, Bits::of(start..end));
             let ranks = bits.ranks();
-            (0..WINDOW).for_each(|row| assert_eq!(ranks.of(row), (start..end).filter(|r| *r < row).count()));
+            let before = |row: usize| (start..end).filter(|r| *r < row).count();
+            (0..WINDOW).for_each(|row| assert_eq!((ranks.of(row), bits.rank(row)), (before(row), before(row))));
         }
     }
 }

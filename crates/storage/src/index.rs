@@ -9,6 +9,7 @@
 mod bytes;
 mod hash;
 mod keys;
+mod one_key;
 pub(crate) mod ordered;
 mod slots;
 #[cfg(test)]
@@ -17,6 +18,7 @@ mod tests;
 pub use bytes::{IndexPart, RowOrder};
 pub use hash::HashIndex;
 pub use keys::Keys;
+pub use one_key::{KeyPart, OneKey};
 pub use ordered::{IndexDefinition, OrderedIndex, Unique};
 pub use slots::SlotIndex;
 
@@ -62,6 +64,9 @@ pub trait UniqueIndex: Debug + Send + Sync {
     /// For each key the row that has it and that the caller sees, or none. Several rows may have a key of which all but one
     /// are dead, for some views.
     fn find(&self, keys: &Keys<'_>, rows: &dyn Rows, sees: &dyn Fn(RowId) -> bool, out: &mut Vec<Option<RowId>>);
+
+    /// As [`find`](Self::find), of one key.
+    fn find_one(&self, key: OneKey<'_>, rows: &dyn Rows, sees: &dyn Fn(RowId) -> bool) -> Option<RowId>;
 
     /// Enters the keys for `first` and the rows behind it. Looking whether a key is taken and entering it are one step.
     /// If some are taken, the first of them is returned; others may have been entered by then, and

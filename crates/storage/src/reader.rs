@@ -382,23 +382,30 @@ impl ChunkReader {
 
     /// One value.
     pub fn value(&self, attribute: usize, row: usize) -> Value {
+        self.values(std::iter::once(attribute), row).next().unwrap_or(Value::Null)
+    }
+
+    /// The values of attributes of one row, one after the other. Nobody changes the row meanwhile.
+    pub fn values(&self, attributes: impl Iterator<Item = usize>, row: usize) -> impl Iterator<Item = Value> {
         assert!(row < self.rows);
-        let sql_type = self.sql_type(attribute);
-        if attribute == self.row_id() {
-            return Value::Int(RowId::new(self.number, row).to_bits() as i64);
-        }
-        let mut changed = Value::Null;
-        if self.with_changed(attribute, row, |values, at| changed = crate::body::value(values, at, sql_type)) {
-            return changed;
-        }
-        let mut cell = Cell::default();
-        let (values, at) = self.body.cell(attribute, row, &mut cell);
-        crate::body::value(values, at, sql_type)
+        let seen = self.seen(row);
+        attributes.map(move |attribute| {
+            let sql_type = self.sql_type(attribute);
+            if attribute == self.row_id() {
+                return Value::Int(RowId::new(self.number, row).to_bits() as i64);
+            }
+            if let Some((values, at)) = seen.as_ref().and_then(|seen| seen.find(attribute)) {
+                return crate::body::value(values, at, sql_type);
+            }
+            let mut cell = Cell::default();
+            let (values, at) = self.body.cell(attribute, row, &mut cell);
+            crate::body::value(values, at, sql_type)
+        })
     }
 
     /// One row.
     pub fn row(&self, row: usize) -> Vec<Value> {
-        (0..self.body.refs().len()).map(|attribute| self.value(attribute, row)).collect()
+        self.values(0..self.body.refs().len(), row).collect()
     }
 
     /// How a column lies in memory, in a word or two, and the bytes that it takes (buffers shared with others count in full).

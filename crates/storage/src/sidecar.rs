@@ -82,6 +82,35 @@ pub(crate) struct WindowChange<'a> {
     pub values: Option<NewValues<'a>>,
 }
 
+/// A row of a window as a view sees it. Nobody changes the window as long as this lives.
+pub(crate) struct SeenRow<'s> {
+    window: RwLockReadGuard<'s, Window>,
+    /// Counted from the window's first.
+    row: usize,
+    view: &'s View,
+    /// Whether the view sees all that was changed in the window.
+    is_newest: bool,
+}
+
+impl SeenRow<'_> {
+    /// Where the value of an attribute is, if it is not the body's.
+    pub(crate) fn find(&self, attribute: usize) -> Option<(Values<'_>, usize)> {
+        if !self.is_newest {
+            let unseen = self.window.versions.iter().filter(|version| !version.is_seen(self.view));
+            // The oldest of them has what the view sees.
+            for before in unseen.filter_map(|version| version.before(attribute)) {
+                if before.of_body.has(self.row) {
+                    return None;
+                }
+                if let Some(found) = before.find(self.row) {
+                    return Some(found);
+                }
+            }
+        }
+        self.window.patch(attribute)?.find(self.row)
+    }
+}
+
 impl Sidecar {
     pub(crate) fn new(budget: &Budget) -> Result<Self> {
         Ok(Self {
@@ -165,29 +194,19 @@ impl Sidecar {
         newest.map(|(values, at)| with(values, at)).is_some()
     }
 
-    /// Calls `with` with the value of a row that a view sees, if it is not the body's; false if it is.
-    pub(crate) fn with_seen(
-        &self,
-        attribute: usize,
-        row: usize,
-        view: &View,
-        with: impl FnOnce(Values<'_>, usize),
-    ) -> bool {
-        let Some(window) = self.window(row / WINDOW).filter(|_| self.is_touched(row)) else { return false };
+    /// A row as a view sees it; none if nothing in its window was changed.
+    pub(crate) fn seen<'s>(&'s self, row: usize, view: &'s View) -> Option<SeenRow<'s>> {
+        let window = self.window(row / WINDOW).filter(|_| self.is_touched(row))?;
+        let is_newest = window.versions.iter().all(|version| version.is_seen(view));
+        Some(SeenRow { window, row: row % WINDOW, view, is_newest })
+    }
+
+    /// Whether a row is alive for a view.
+    pub(crate) fn is_alive(&self, row: usize, view: &View) -> bool {
+        let Some(window) = self.window(row / WINDOW) else { return true };
         let row = row % WINDOW;
-        let unseen = window.versions.iter().filter(|version| !version.is_seen(view));
-        // The oldest of them has what the view sees.
-        for before in unseen.filter_map(|version| version.before(attribute)) {
-            if before.of_body.has(row) {
-                return false;
-            }
-            if let Some((values, at)) = before.find(row) {
-                with(values, at);
-                return true;
-            }
-        }
-        let newest = window.patch(attribute).and_then(|patch| patch.find(row));
-        newest.map(|(values, at)| with(values, at)).is_some()
+        let is_unseen = |version: &Version| version.deleted.has(row) && !version.is_seen(view);
+        !window.dead.has(row) || window.versions.iter().any(is_unseen)
     }
 
     /// Whether values of an attribute in the window of a row are not the body's for some view.

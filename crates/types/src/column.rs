@@ -94,7 +94,7 @@ impl Column {
         self
     }
 
-    /// First byte of the values, aligned to 64.
+    /// First byte of the values, aligned to 64, or of a row or two to 16.
     pub fn data(&self) -> *const u8 {
         match &self.values {
             Values::Array(values) => values.as_ptr(),

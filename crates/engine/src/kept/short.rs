@@ -46,8 +46,9 @@ type Out<'o, 'r> = &'o mut dyn FnMut(&mut Run<'r>) -> On;
 /// See the module.
 pub(crate) struct Short {
     root: Step,
-    /// The types and places of its columns.
-    output: Vec<(SqlType, Place)>,
+    /// The types of its columns, and where their values lie.
+    types: Arc<[SqlType]>,
+    output: Vec<Place>,
     relations: Vec<Weak<Relation>>,
     /// How many arguments there are, whose places come first.
     arguments: usize,
@@ -197,31 +198,69 @@ impl Short {
         gave_up < 4 || gave_up < runs / 8
     }
 
-    /// Its rows, and their number; none if these arguments need another way. What they are made of is noted among what a
-    /// transaction reads.
+    /// The types of its columns.
+    pub fn types(&self) -> &Arc<[SqlType]> {
+        &self.types
+    }
+
+    /// Its rows; none if these arguments need another way. What they are made of is noted among what a transaction reads.
     pub fn rows(
         &self,
         arguments: &[Value],
         snapshot: &dyn Fn(&Arc<Relation>) -> Snapshot,
         reads: Option<&Reads>,
-    ) -> Option<Chunk> {
-        if self.runs.fetch_add(1, Relaxed) == u32::MAX / 2 {
-            self.runs.store(0, Relaxed);
-            self.gave_up.store(0, Relaxed);
-        }
-        let rows = self.found(arguments, snapshot, reads);
-        if rows.is_none() {
-            self.gave_up.fetch_add(1, Relaxed);
-        }
-        rows
+    ) -> Option<Vec<Row>> {
+        let mut rows = Vec::new();
+        self.each(arguments, snapshot, reads, &mut |run| {
+            rows.push(run.row(&self.output));
+            Some(true)
+        })?;
+        Some(rows)
     }
 
-    fn found(
+    /// The same as columns.
+    pub fn columns(
         &self,
         arguments: &[Value],
         snapshot: &dyn Fn(&Arc<Relation>) -> Snapshot,
         reads: Option<&Reads>,
     ) -> Option<Chunk> {
+        let mut columns: Vec<_> = self.types.iter().map(|of| ColumnBuilder::new(*of, 1)).collect();
+        let mut rows = 0;
+        self.each(arguments, snapshot, reads, &mut |run| {
+            columns.iter_mut().zip(&self.output).for_each(|(to, &place)| to.push_value(&run.frame[place]));
+            rows += 1;
+            Some(true)
+        })?;
+        Some(Chunk::new(rows, columns.into_iter().map(ColumnBuilder::finish).collect()))
+    }
+
+    /// Does this with each row, which lies in the frame.
+    fn each<'r>(
+        &self,
+        arguments: &[Value],
+        snapshot: &dyn Fn(&Arc<Relation>) -> Snapshot,
+        reads: Option<&'r Reads>,
+        out: Out<'_, 'r>,
+    ) -> On {
+        if self.runs.fetch_add(1, Relaxed) == u32::MAX / 2 {
+            self.runs.store(0, Relaxed);
+            self.gave_up.store(0, Relaxed);
+        }
+        let found = self.found(arguments, snapshot, reads, out);
+        if found.is_none() {
+            self.gave_up.fetch_add(1, Relaxed);
+        }
+        found
+    }
+
+    fn found<'r>(
+        &self,
+        arguments: &[Value],
+        snapshot: &dyn Fn(&Arc<Relation>) -> Snapshot,
+        reads: Option<&'r Reads>,
+        out: Out<'_, 'r>,
+    ) -> On {
         if arguments.len() != self.arguments {
             return None;
         }
@@ -231,14 +270,7 @@ impl Short {
         let snapshots = self.relations.iter().map(|relation| Some(snapshot(&relation.upgrade()?)));
         let snapshots = snapshots.collect::<Option<_>>()?;
         let mut run = Run { frame, snapshots, reads, left: MOST_ROWS, left_bytes: MOST_BYTES };
-        let mut columns: Vec<_> = self.output.iter().map(|(of, _)| ColumnBuilder::new(*of, 1)).collect();
-        let mut rows = 0;
-        self.root.each(&mut run, &mut |run| {
-            columns.iter_mut().zip(&self.output).for_each(|(to, (_, place))| to.push_value(&run.frame[*place]));
-            rows += 1;
-            Some(true)
-        })?;
-        Some(Chunk::new(rows, columns.into_iter().map(ColumnBuilder::finish).collect()))
+        self.root.each(&mut run, out)
     }
 }
 

@@ -33,7 +33,7 @@ impl Runner<'_> {
             }
             (Kind::Row(_) | Kind::Record, None) if let Some(record) = record_of(&value, from) => {
                 let slot = place.slot;
-                return self.assign_record(slot, &record.fields, Some(&record.values));
+                return self.assign_record(slot, &record.fields, Some(record.values));
             }
             (Kind::Row(_) | Kind::Record, None) => {
                 return Err(Error::new(
@@ -95,34 +95,41 @@ impl Runner<'_> {
     }
 
     /// Assigns a row: to a record as it is, to variables one by one. Without a row all are NULL.
-    pub(super) fn assign_row(&mut self, places: &[Place], fields: &Arc<[Field]>, row: Option<&[Value]>) -> Result<()> {
+    pub(super) fn assign_row(
+        &mut self,
+        places: &[Place],
+        fields: &Arc<[Field]>,
+        row: Option<Vec<Value>>,
+    ) -> Result<()> {
         if let [place] = places
             && place.field.is_none()
             && !matches!(self.program.variables[place.slot].kind, Kind::Scalar(_))
         {
             return self.assign_record(place.slot, fields, row);
         }
+        let mut values = row.into_iter().flatten();
         for (at, place) in places.iter().enumerate() {
-            let value = row.and_then(|row| row.get(at)).cloned().unwrap_or(Value::Null);
+            let value = values.next().unwrap_or(Value::Null);
             let from = fields.get(at).map_or(SqlType::Null, |field| field.sql_type);
             self.assign(place, value, from)?;
         }
         Ok(())
     }
 
-    fn assign_record(&mut self, slot: usize, fields: &Arc<[Field]>, row: Option<&[Value]>) -> Result<()> {
+    fn assign_record(&mut self, slot: usize, fields: &Arc<[Field]>, row: Option<Vec<Value>>) -> Result<()> {
         let record = match &self.program.variables[slot].kind {
             Kind::Row(own) => {
                 let mut values = Vec::with_capacity(own.len());
+                let mut given = row.into_iter().flatten();
                 for (at, field) in own.iter().enumerate() {
-                    let value = row.and_then(|row| row.get(at)).cloned().unwrap_or(Value::Null);
+                    let value = given.next().unwrap_or(Value::Null);
                     let from = fields.get(at).map_or(SqlType::Null, |field| field.sql_type);
                     values.push(converted(&value, from, field.sql_type, &self.zone)?);
                 }
                 Record { fields: own.clone(), values }
             }
             _ => {
-                let values = row.map_or_else(|| vec![Value::Null; fields.len()], <[Value]>::to_vec);
+                let values = row.unwrap_or_else(|| vec![Value::Null; fields.len()]);
                 Record { fields: fields.clone(), values }
             }
         };

@@ -73,7 +73,7 @@ impl Runner<'_> {
                 let mut left = Flow::On;
                 let rows = self.each_row(result, |runner, fields, row| {
                     runner.token.check()?;
-                    runner.assign_row(places, fields, Some(&row))?;
+                    runner.assign_row(places, fields, Some(row))?;
                     match after(runner.steps(code)?, number) {
                         None => Ok(true),
                         Some(flow) => {

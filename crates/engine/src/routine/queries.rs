@@ -51,11 +51,9 @@ impl Runner<'_> {
         let fields: Arc<[Field]> = result.columns().into();
         let mut first: Option<Vec<Value>> = None;
         let mut rows = 0;
-        while let Some(chunk) = result.next_chunk()? {
-            rows += chunk.rows();
-            if first.is_none() && chunk.rows() > 0 {
-                first = Some(chunk.row(0));
-            }
+        while let Some((count, more)) = result.next_rows(1)? {
+            rows += count;
+            first = first.or_else(|| more.into_iter().next());
             if first.is_some() && (!into.strict || rows > 1) {
                 break;
             }
@@ -67,9 +65,10 @@ impl Runner<'_> {
                     .hint("Make sure the query returns a single row, or use LIMIT 1."),
             });
         }
-        self.row_count = i64::from(first.is_some());
-        self.assign_row(&into.places, &fields, first.as_deref())?;
-        Ok(first.is_some())
+        let found = first.is_some();
+        self.row_count = i64::from(found);
+        self.assign_row(&into.places, &fields, first)?;
+        Ok(found)
     }
 
     /// How many rows a result has; nobody wants them.

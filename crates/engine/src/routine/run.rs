@@ -240,10 +240,10 @@ impl<'e> Runner<'e> {
     ) -> Result<u64> {
         let fields: Arc<[Field]> = result.columns().into();
         let mut count = 0;
-        while let Some(chunk) = result.next_chunk()? {
-            for row in 0..chunk.rows() {
+        while let Some((_, rows)) = result.next_rows(usize::MAX)? {
+            for row in rows {
                 count += 1;
-                if !each(self, &fields, chunk.row(row))? {
+                if !each(self, &fields, row)? {
                     return Ok(count);
                 }
             }

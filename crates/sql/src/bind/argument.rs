@@ -66,6 +66,12 @@ impl ArgumentUse {
     /// The value as the plan wants it; none if a statement with this value is bound in another way, so that the plan
     /// does not hold for it.
     pub fn value(&self, value: ArgumentValue<'_>) -> Option<Value> {
+        match value {
+            ArgumentValue::Parameter(value, sql_type) if sql_type == self.column && !value.is_null() => {
+                return Some(value.clone());
+            }
+            _ => {}
+        }
         let untyped = |text: &str| Expr::constant(Value::str(text), SqlType::Null);
         let literal = match value {
             ArgumentValue::Number(text) => number(text).ok()?,

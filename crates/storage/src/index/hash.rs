@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError, RwLock};
 use base::memory::Reservation;
 use base::{Budget, Result};
 
-use super::{Keys, Liveness, Rows, Taken, UniqueIndex};
+use super::{Keys, Liveness, OneKey, Rows, Taken, UniqueIndex};
 use crate::RowId;
 use crate::hash::{PARTITIONS, partition_of};
 
@@ -55,6 +55,11 @@ impl UniqueIndex for HashIndex {
             let partition = self.partitions[partition_of(hash)].read().unwrap_or_else(PoisonError::into_inner);
             out.push(partition.get(&key[..]).and_then(|rows| rows.iter().copied().find(|row| sees(*row))));
         }
+    }
+
+    fn find_one(&self, key: OneKey<'_>, _: &dyn Rows, sees: &dyn Fn(RowId) -> bool) -> Option<RowId> {
+        let partition = self.partitions[partition_of(key.hash())].read().unwrap_or_else(PoisonError::into_inner);
+        partition.get(&key.encoded()[..]).and_then(|rows| rows.iter().copied().find(|row| sees(*row)))
     }
 
     fn insert(

@@ -10,7 +10,7 @@ use base::memory::Reservation;
 use base::prefetch::prefetch;
 use base::{Budget, Result};
 
-use super::{Keys, Liveness, Rows, Taken, UniqueIndex};
+use super::{Keys, Liveness, OneKey, Rows, Taken, UniqueIndex};
 use crate::RowId;
 use crate::hash::PARTITIONS;
 
@@ -180,6 +180,20 @@ impl UniqueIndex for SlotIndex {
             }
             Ok::<(), ()>(())
         });
+    }
+
+    fn find_one(&self, key: OneKey<'_>, rows: &dyn Rows, sees: &dyn Fn(RowId) -> bool) -> Option<RowId> {
+        let hash = key.hash();
+        let table = self.read(crate::partition_of(hash));
+        if table.entries == 0 {
+            return None;
+        }
+        let has_key = |row: RowId| {
+            let reader = rows.reader(row.chunk(), row.offset() + 1);
+            key.is_key_of(&reader, &self.attributes, row.offset())
+        };
+        let at = table.place(hash, |row| sees(row) && has_key(row));
+        (table.slots[at] != 0).then(|| id(table.slots[at]))
     }
 
     fn insert(

@@ -90,6 +90,44 @@ fn both_indexes_do_what_a_map_does() {
 }
 
 #[test]
+fn one_key_by_itself_is_found_as_among_others() {
+    let random = &mut Random(8);
+    let types = [SqlType::BigInt, SqlType::SmallInt, SqlType::Text, SqlType::Integer];
+    let values: Vec<(i64, String)> = (0..500).map(|i| (i, "x".repeat(random.index(20)) + &i.to_string())).collect();
+    let columns = types.map(|of| {
+        let value = |(number, text): &(i64, String)| match of {
+            SqlType::Text => Value::str(text.as_str()),
+            _ => Value::Int(*number),
+        };
+        column(of, &values.iter().map(value).collect::<Vec<_>>())
+    });
+    let chunk = Chunk::new(values.len(), columns.into());
+    for reader in [ChunkReader::of(chunk.clone()), ChunkReader::frozen(chunk)] {
+        let table = Table(vec![reader]);
+        let first = RowId::new(0, 0);
+        for attributes in [[2, 0], [1, 3]] {
+            let budget = Budget::new(usize::MAX);
+            let slots = SlotIndex::new(attributes.to_vec(), &budget).unwrap();
+            let indexes: [Box<dyn UniqueIndex>; 2] = [Box::new(slots), Box::new(HashIndex::new(&budget).unwrap())];
+            for index in indexes {
+                let keys = Keys::new(&table.0[0], &attributes, 0..values.len());
+                assert_eq!(index.insert(&keys, first, &table, &|_| Liveness::Alive).unwrap(), None);
+                let find = |number: i64, text: &str, sees: &dyn Fn(RowId) -> bool| {
+                    let by_text = [KeyPart::Text(text), KeyPart::I64(number)];
+                    let by_numbers = [KeyPart::I16(number as i16), KeyPart::I32(number as i32)];
+                    index.find_one(OneKey(if attributes[0] == 2 { &by_text } else { &by_numbers }), &table, sees)
+                };
+                for (row, (number, text)) in values.iter().enumerate() {
+                    assert_eq!(find(*number, text, &|_| true), Some(first.plus(row)), "{index:?}");
+                    assert_eq!(find(*number, text, &|_| false), None);
+                    assert_eq!(find(*number + 1000, text, &|_| true), None);
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn keys_of_dead_rows_may_be_taken_and_those_of_unfinished_ones_say_so() {
     let values = |v: &[i64]| -> Vec<Value> { v.iter().map(|&v| Value::Int(v)).collect() };
     let rows = |v: &[i64]| {

@@ -8,7 +8,7 @@ use types::SqlType;
 use super::{Applicable, ChunkReader};
 use crate::body::Scratch;
 use crate::clock::View;
-use crate::sidecar::Sidecar;
+use crate::sidecar::{SeenRow, Sidecar};
 use crate::values::Values;
 use crate::{ColumnRef, ScanPredicate, WINDOW};
 
@@ -41,7 +41,14 @@ impl Changes {
 impl ChunkReader {
     /// Calls `with` with the value of a row, if it is not as it was appended; false if it is.
     pub(super) fn with_changed(&self, attribute: usize, row: usize, with: impl FnOnce(Values<'_>, usize)) -> bool {
-        self.changes.as_ref().is_some_and(|changes| changes.sidecar.with_seen(attribute, row, &changes.view, with))
+        let seen = self.seen(row);
+        let changed = seen.as_ref().and_then(|seen| seen.find(attribute));
+        changed.map(|(values, at)| with(values, at)).is_some()
+    }
+
+    /// A row, if it may be other than it was appended.
+    pub(super) fn seen(&self, row: usize) -> Option<SeenRow<'_>> {
+        self.changes.as_ref().and_then(|changes| changes.sidecar.seen(row, &changes.view))
     }
 
     /// The reader of the chunk with that number.

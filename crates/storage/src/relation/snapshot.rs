@@ -7,10 +7,10 @@ use types::{Chunk, SqlType, Value};
 use super::live::View;
 use super::{Commit, Relation};
 use crate::clock;
-use crate::index::Keys;
+use crate::index::{KeyPart, Keys, OneKey};
 use crate::lock::lock;
 use crate::statistics::{Bounds, ValueRange};
-use crate::{ChunkReader, ChunkView, RowId, Schema, WINDOW};
+use crate::{ChunkReader, ChunkView, RowId, Schema};
 
 /// An unchanging view of all rows that were committed at one moment. Cheap to take and to clone; keeps the relation alive.
 #[derive(Clone)]
@@ -118,6 +118,12 @@ impl Snapshot {
         found
     }
 
+    /// As [`find`](Self::find), of one key, whose parts are in the order of the primary key.
+    pub fn find_one(&self, key: &[KeyPart<'_>]) -> Option<RowId> {
+        let index = self.relation.index.as_ref().expect("a relation with a primary key");
+        index.find_one(OneKey(key), &*self.relation, &|id| self.sees(id))
+    }
+
     /// Who sees them.
     pub(crate) fn view(&self) -> &clock::View {
         &self.view
@@ -127,10 +133,7 @@ impl Snapshot {
     pub fn sees(&self, id: RowId) -> bool {
         id.chunk() < self.chunk_count()
             && id.offset() < self.chunk(id.chunk()).rows()
-            && self.relation.sidecar_of(id.chunk()).is_none_or(|sidecar| {
-                let alive = sidecar.alive(id.offset() / WINDOW, &self.view);
-                alive.is_none_or(|alive| alive.has(id.offset() % WINDOW))
-            })
+            && self.relation.sidecar_of(id.chunk()).is_none_or(|sidecar| sidecar.is_alive(id.offset(), &self.view))
     }
 
     /// A uniform sample of at most [`SAMPLE_ROWS`](crate::statistics::SAMPLE_ROWS) rows in the order of their ids; none if

@@ -276,6 +276,9 @@ impl UniqueIndex for Panics {
     ) {
         self.0.find(keys, rows, sees, out);
     }
+    fn find_one(&self, key: crate::index::OneKey<'_>, rows: &dyn Rows, sees: &dyn Fn(RowId) -> bool) -> Option<RowId> {
+        self.0.find_one(key, rows, sees)
+    }
     fn insert(
         &self,
         keys: &crate::index::Keys<'_>,

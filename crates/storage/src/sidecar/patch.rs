@@ -62,8 +62,8 @@ impl Patch {
 
     /// Where the value of a row is, if it has one here.
     pub(super) fn find(&self, row: usize) -> Option<(Values<'_>, usize)> {
-        let place = if self.is_spread { row } else { self.rows.ranks().of(row) };
-        self.rows.has(row).then(|| (self.values(), place))
+        let place = || if self.is_spread { row } else { self.rows.rank(row) };
+        self.rows.has(row).then(|| (self.values(), place()))
     }
 
     /// Calls `with` with the place of each of the rows, which all have values here, in order.

@@ -69,7 +69,7 @@ impl Before {
     /// Where the value of a row is, if it is not the body's.
     pub(super) fn find(&self, row: usize) -> Option<(Values<'_>, usize)> {
         let values = self.values.as_ref().filter(|_| self.rows.has(row))?;
-        Some((values.into(), self.rows.ranks().of(row)))
+        Some((values.into(), self.rows.rank(row)))
     }
 
     /// Writes the values of rows of a range, but for some, over others, of which the first is the range's.

@@ -11,6 +11,8 @@ use crate::values::Values;
 
 /// Integers that span at most this many values are marked in a table first, and each marked one is hashed once.
 const SPAN: i128 = 1 << 15;
+/// So few values are hashed one by one.
+const FEW: usize = 16;
 /// Short strings seen lately, by their headers.
 const RECENT: usize = 256;
 
@@ -22,7 +24,18 @@ pub(super) fn add(sketch: &mut Sketch, column: Values<'_>, from: usize, bounds: 
     }
     let nulls = column.nulls(0..to).filter(|_| bounds.nulls > 0);
     let mut writer = sketch.writer();
+    let is_null = |row: usize| nulls.is_some_and(|nulls| nulls[row] != 0);
     match (&bounds.range, column.physical()) {
+        (_, physical) if to - from <= FEW => {
+            for row in (from..to).filter(|&row| !is_null(row)) {
+                if physical == Physical::Str {
+                    // SAFETY: the column that the header comes from owns its payload.
+                    writer.insert(unsafe { hash_ends(column.get::<Str>(row)) });
+                } else {
+                    each_hash(column, row, row + 1, |_, hash| writer.insert(hash));
+                }
+            }
+        }
         (ValueRange::Keys { min, max }, Physical::I16 | Physical::I32 | Physical::I64)
             if max - min < SPAN.min((to - from) as i128) && nulls.is_none() =>
         {

@@ -74,7 +74,7 @@ INSERT INTO stock SELECT i, w, i * 31 % 91 + 10, 'd01-' || i, 'd02-' || i, 'd03-
     FROM generate_series(1, {warehouses}) AS a(w), generate_series(1, {items}) AS b(i);
 INSERT INTO district SELECT d, w, 'd' || d, 'street', 'street', 'city', 'ST', '123411111', (d * 53 % 2000) / 10000.0,
     {customers} * 10, {customers} + 1 FROM generate_series(1, {warehouses}) AS a(w), generate_series(1, {districts}) AS b(d);
-INSERT INTO customer SELECT c, d, w, 'first ' || c * 7919 % 1000, 'OE',
+INSERT INTO customer SELECT c, d, w, 'first ' || c * 7919 % 9973, 'OE',
     {name}[n / 100 + 1] || {name}[n / 10 % 10 + 1] || {name}[n % 10 + 1], 'street', 'street', 'city', 'ST', '123411111',
     '0123456789012345', timestamp '2024-01-01', CASE WHEN c % 10 = 5 THEN 'BC' ELSE 'GC' END, 50000, (c * 11 % 5000) / 10000.0,
     -10, 10, 1, 0, repeat('customer data ', 25)

@@ -8,10 +8,20 @@ use std::sync::Arc;
 use base::memory::Extent;
 
 const ALIGNMENT: usize = 64;
+/// As the largest value is aligned. Allocators have memory for it at once, and search for more.
+const SMALL_ALIGNMENT: usize = 16;
+/// Most bytes of a small buffer: a row or a few.
+const SMALL: usize = 32;
 /// Bytes past the end that may be read (never written), so that kernels can load whole vectors.
 const SLACK: usize = 32;
 
-/// A growable byte buffer, aligned to 64, readable 32 bytes past its capacity.
+/// What a buffer without capacity points to: many are never written to, and take no memory.
+#[repr(align(64))]
+struct Nothing(#[expect(dead_code, reason = "read past the end, by whole vectors")] [u8; SLACK]);
+
+static NOTHING: Nothing = Nothing([0; SLACK]);
+
+/// A growable byte buffer, aligned to 64 (one of at most 32 bytes to 16), readable 32 bytes past its capacity.
 ///
 /// The exception is a [`foreign`](Buffer::foreign) buffer, which only ever holds string payload.
 #[derive(Debug)]
@@ -25,7 +35,7 @@ pub struct Buffer {
 /// Who has the bytes, and frees them.
 #[derive(Debug)]
 enum Owner {
-    /// The allocator.
+    /// The allocator; without capacity, nobody.
     Buffer,
     Extent(#[expect(dead_code, reason = "dropped with the buffer")] Extent),
     Other(#[expect(dead_code, reason = "dropped with the buffer")] Arc<dyn Any + Send + Sync>),
@@ -44,6 +54,9 @@ impl Buffer {
 
     /// An empty buffer that holds `capacity` bytes without growing.
     pub fn with_capacity(capacity: usize) -> Self {
+        if capacity == 0 {
+            return Self { start: NonNull::from(&NOTHING).cast(), len: 0, capacity: 0, owner: Owner::Buffer };
+        }
         let layout = Self::layout(capacity);
         // SAFETY: the layout's size is at least SLACK.
         let start = unsafe { alloc(layout) };
@@ -53,6 +66,9 @@ impl Buffer {
 
     /// `len` zero bytes.
     pub fn zeroed(len: usize) -> Self {
+        if len == 0 {
+            return Self::with_capacity(0);
+        }
         let layout = Self::layout(len);
         // SAFETY: the layout's size is at least SLACK.
         let start = unsafe { alloc_zeroed(layout) };
@@ -87,7 +103,8 @@ impl Buffer {
     }
 
     fn layout(capacity: usize) -> Layout {
-        Layout::from_size_align(capacity + SLACK, ALIGNMENT).expect("buffer smaller than isize::MAX")
+        let alignment = if capacity <= SMALL { SMALL_ALIGNMENT } else { ALIGNMENT };
+        Layout::from_size_align(capacity + SLACK, alignment).expect("buffer smaller than isize::MAX")
     }
 
     /// Bytes in use.
@@ -153,6 +170,13 @@ impl Buffer {
     fn set_capacity(&mut self, capacity: usize) {
         assert!(matches!(self.owner, Owner::Buffer), "foreign and lasting buffers do not grow");
         let new = Self::layout(capacity);
+        if self.capacity == 0 || capacity == 0 || Self::layout(self.capacity).align() != new.align() {
+            let mut moved = Self::with_capacity(capacity);
+            // It holds what is in use.
+            moved.extend(self.as_slice());
+            *self = moved;
+            return;
+        }
         // SAFETY: allocated with this layout; the new size is not zero.
         let start = unsafe { realloc(self.start.as_ptr(), Self::layout(self.capacity), new.size()) };
         let Some(start) = NonNull::new(start) else { handle_alloc_error(new) };
@@ -202,7 +226,7 @@ impl Buffer {
 
 impl Drop for Buffer {
     fn drop(&mut self) {
-        if let Owner::Buffer = self.owner {
+        if matches!(self.owner, Owner::Buffer) && self.capacity > 0 {
             // SAFETY: allocated with this layout.
             unsafe { dealloc(self.start.as_ptr(), Self::layout(self.capacity)) };
         }

@@ -90,7 +90,9 @@ impl ColumnBuilder {
 
     fn copy_to_heap(&mut self, bytes: &[u8]) -> Str {
         if self.heap.capacity() - self.heap.len() < bytes.len() {
-            let size = (self.heap.capacity() * 2).clamp(1 << 10, HEAP_BLOCK).max(bytes.len());
+            // Of one row there is one text.
+            let least = if self.values.capacity() > size_of::<Str>() { 1 << 10 } else { 0 };
+            let size = (self.heap.capacity() * 2).clamp(least, HEAP_BLOCK).max(bytes.len());
             let full = std::mem::replace(&mut self.heap, Buffer::with_capacity(size));
             if !full.is_empty() {
                 self.heaps.push(Arc::new(full));

@@ -3,12 +3,16 @@
 use std::sync::Arc;
 
 use plan::Expr;
+use storage::index::KeyPart;
 use storage::relation::FirstRows;
 use storage::{Comparison, RowId, ScanOp, ScanPredicate, Snapshot};
-use types::{Chunk, ColumnBuilder, SqlType, Value};
+use types::{SqlType, Value};
 
 use super::{On, Out, Place, Run};
-use crate::key::is_key;
+use crate::key::key_part;
+
+/// Most parts of a key that is looked up; one of more is asked for as other predicates are.
+const MOST_PARTS: usize = 8;
 
 /// A scan.
 pub(super) struct Access {
@@ -72,7 +76,7 @@ impl Access {
     pub fn key_of(asked: &[Asked], key: &[usize]) -> Option<Vec<usize>> {
         let told = |part: &usize| asked.iter().position(|a| a.attribute == *part && a.equal().is_some());
         let told = key.iter().map(told).collect::<Option<Vec<_>>>()?;
-        (!told.is_empty()).then_some(told)
+        (1..=MOST_PARTS).contains(&told.len()).then_some(told)
     }
 
     pub fn each<'r>(&self, run: &mut Run<'r>, out: Out<'_, 'r>) -> On {
@@ -99,8 +103,9 @@ impl Access {
                 continue;
             }
             let reader = snapshot.chunk(row.chunk()).read();
-            for &(attribute, place) in &self.read {
-                run.put(place, reader.value(attribute, row.offset()))?;
+            let values = reader.values(self.read.iter().map(|(attribute, _)| *attribute), row.offset());
+            for (&(_, place), value) in self.read.iter().zip(values) {
+                run.put(place, value)?;
             }
             if run.is_true(&self.predicates)? && !out(run)? {
                 return Some(false);
@@ -121,21 +126,18 @@ impl Access {
 
     /// The row with the primary key that is asked for, if there is one.
     fn of_key(&self, run: &Run<'_>, key: &[usize]) -> Option<Option<RowId>> {
-        let mut columns = Vec::with_capacity(key.len());
-        for &part in key {
-            let Asked { sql_type, .. } = self.asked[part];
-            let value = run.value(self.asked[part].equal()?)?;
+        let mut values = [const { Value::Null }; MOST_PARTS];
+        for (&part, value) in key.iter().zip(&mut values) {
+            *value = run.value(self.asked[part].equal()?)?;
             if value.is_null() {
                 return Some(None);
             }
-            if !is_key(sql_type, &value) {
-                return None;
-            }
-            let mut column = ColumnBuilder::new(sql_type, 1);
-            column.push_value(&value);
-            columns.push(column.finish());
+        }
+        let mut parts = [KeyPart::I16(0); MOST_PARTS];
+        for ((&asked, value), part) in key.iter().zip(&values).zip(&mut parts) {
+            *part = key_part(self.asked[asked].sql_type, value)?;
         }
         let snapshot: &Snapshot = &run.snapshots[self.table];
-        Some(snapshot.find(Chunk::new(1, columns)).pop().flatten())
+        Some(snapshot.find_one(&parts[..key.len()]))
     }
 }

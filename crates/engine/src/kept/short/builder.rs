@@ -62,12 +62,11 @@ impl<'p> Builder<'p> {
         let (places, relations) = (HashMap::new(), Vec::new());
         let mut builder = Self { plan, places, next: arguments, relations, first: None, is_looked_up: false };
         let (root, _) = builder.step(&plan.root, &[])?;
-        let output = plan.output.iter().map(|(_, column)| {
-            let sql_type = plan.columns[*column].sql_type;
-            Some((sql_type, *builder.places.get(column)?))
-        });
+        let types = plan.output.iter().map(|(_, column)| plan.columns[*column].sql_type).collect();
+        let output = plan.output.iter().map(|(_, column)| builder.places.get(column).copied());
         Some(Short {
             root,
+            types,
             output: output.collect::<Option<_>>()?,
             relations: builder.relations.iter().map(Arc::downgrade).collect(),
             arguments,

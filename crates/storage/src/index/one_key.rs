@@ -1,0 +1,84 @@
+//! One key by itself, for lookups that take no column.
+
+use types::ops::hash::{combine, hash_i64};
+use types::{Physical, Str};
+
+use crate::ChunkReader;
+use crate::body::Cell;
+use crate::hash::hash_text;
+
+/// A value of a key, as it lies in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeyPart<'a> {
+    /// Of two bytes.
+    I16(i16),
+    /// Of four.
+    I32(i32),
+    /// Of eight.
+    I64(i64),
+    /// A text.
+    Text(&'a str),
+}
+
+impl KeyPart<'_> {
+    /// Its hash, as [`Keys`](super::Keys) have it.
+    fn hash(&self) -> u64 {
+        match *self {
+            Self::I16(value) => hash_i64(value.into()),
+            Self::I32(value) => hash_i64(value.into()),
+            Self::I64(value) => hash_i64(value),
+            // SAFETY: the text outlives the call.
+            Self::Text(text) => unsafe { hash_text(Str::new(text.as_bytes())) },
+        }
+    }
+
+    /// Whether it is the value of a row as it was appended: keys do not change.
+    fn is_value_of(&self, reader: &ChunkReader, attribute: usize, row: usize) -> bool {
+        let mut cell = Cell::default();
+        let (values, at) = reader.cell(attribute, row, &mut cell);
+        match (*self, values.physical()) {
+            (Self::I16(value), Physical::I16) => values.get::<i16>(at) == value,
+            (Self::I32(value), Physical::I32) => values.get::<i32>(at) == value,
+            (Self::I64(value), Physical::I64) => values.get::<i64>(at) == value,
+            // SAFETY: the reader pins the payload of its texts.
+            (Self::Text(text), Physical::Str) => unsafe { values.get::<Str>(at).bytes() == text.as_bytes() },
+            _ => false,
+        }
+    }
+
+    /// Writes its bytes as [`Keys::encode`](super::Keys::encode) does.
+    fn encode(&self, out: &mut Vec<u8>) {
+        match *self {
+            Self::I16(value) => out.extend(value.to_le_bytes()),
+            Self::I32(value) => out.extend(value.to_le_bytes()),
+            Self::I64(value) => out.extend(value.to_le_bytes()),
+            Self::Text(text) => {
+                out.extend((text.len() as u32).to_le_bytes());
+                out.extend(text.as_bytes());
+            }
+        }
+    }
+}
+
+/// A key: its parts in the order of the index's attributes.
+#[derive(Clone, Copy, Debug)]
+pub struct OneKey<'a>(pub &'a [KeyPart<'a>]);
+
+impl OneKey<'_> {
+    /// Its hash.
+    pub(super) fn hash(self) -> u64 {
+        self.0.iter().map(KeyPart::hash).reduce(combine).unwrap_or(0)
+    }
+
+    /// Whether a row of a chunk has it.
+    pub(super) fn is_key_of(self, reader: &ChunkReader, attributes: &[usize], row: usize) -> bool {
+        self.0.iter().zip(attributes).all(|(part, &attribute)| part.is_value_of(reader, attribute, row))
+    }
+
+    /// Its bytes.
+    pub(super) fn encoded(self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        self.0.iter().for_each(|part| part.encode(&mut bytes));
+        bytes
+    }
+}
