@@ -30,7 +30,7 @@ pub use identifier::parse_identifier;
 pub use md5::md5;
 pub use printf::{Formatted, printf};
 pub use quote::{format, quote_ident, quote_literal, unistr};
-use search::{copy, find, occurrences};
+use search::{MOST_PLACES, copy, find, occurrences, places};
 pub use sha::{sha224, sha256, sha384, sha512};
 pub use sha1::sha1;
 pub use size::{bytes_of_size, pretty_size};
@@ -439,6 +439,9 @@ pub fn split_part<'a>(text: &'a str, delimiter: &str, n: i64) -> Result<&'a str>
         return Ok(if n.abs() == 1 { text } else { "" });
     }
     let index = usize::try_from(n.unsigned_abs() - 1).unwrap_or(usize::MAX);
+    if let (&[byte], 0..=MOST_PLACES) = (delimiter.as_bytes(), text.len()) {
+        return Ok(short_part(text, places(text.as_bytes(), byte), index, n < 0));
+    }
     if n < 0 {
         return Ok(text.rsplit(delimiter).nth(index).unwrap_or(""));
     }
@@ -448,6 +451,21 @@ pub fn split_part<'a>(text: &'a str, delimiter: &str, n: i64) -> Result<&'a str>
         Some(before) => ends.nth(before).map(|at| at + delimiter.len()),
     };
     Ok(begin.map_or("", |begin| &text[begin..ends.next().unwrap_or(text.len())]))
+}
+
+/// A field of a text by its number from 0, or from the end; the places of the delimiters, which are a byte each, are known.
+fn short_part(text: &str, mut delimiters: u64, index: usize, is_from_end: bool) -> &str {
+    let before = match (is_from_end, (delimiters.count_ones() as usize).checked_sub(index)) {
+        (_, None) => return "",
+        (true, Some(before)) => before,
+        (false, Some(_)) => index,
+    };
+    let mut begin = 0;
+    for _ in 0..before {
+        begin = delimiters.trailing_zeros() as usize + 1;
+        delimiters &= delimiters - 1;
+    }
+    &text[begin..text.len().min(delimiters.trailing_zeros() as usize)]
 }
 
 /// `translate(text, from, to)`: characters of `from` become those of `to` at the same place; those without are dropped.

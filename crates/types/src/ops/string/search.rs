@@ -6,6 +6,9 @@ use memchr::memmem;
 /// Texts of so many bytes are searched without preparing the search, which would take longer.
 const SHORT: usize = 64;
 
+/// Bytes that are compared at once.
+const BLOCK: usize = 16;
+
 /// Bytes in which a pair may begin at sixteen places.
 const WINDOW: usize = 17;
 
@@ -26,6 +29,23 @@ pub(super) fn occurrences<'a>(text: &'a [u8], needle: &'a [u8]) -> impl Iterator
         };
         behind = at + needle.len();
         Some(at)
+    })
+}
+
+/// Most bytes whose places are bits.
+pub(super) const MOST_PLACES: usize = 64;
+
+/// A bit for each place of at most [`MOST_PLACES`] bytes where a byte lies.
+#[inline]
+pub(super) fn places(bytes: &[u8], byte: u8) -> u64 {
+    debug_assert!(bytes.len() <= MOST_PLACES);
+    let Some(last) = bytes.len().checked_sub(BLOCK) else {
+        return (0..bytes.len()).map(|at| u64::from(bytes[at] == byte) << at).sum();
+    };
+    // The last block overlaps the one before.
+    (0..last).step_by(BLOCK).chain([last]).fold(0, |found, at| {
+        let block = bytes[at..].first_chunk().expect("it ends within the bytes");
+        found | u64::from(equal(block, byte)) << at
     })
 }
 
@@ -62,6 +82,24 @@ fn find_by_byte(bytes: &[u8], needle: &[u8]) -> Option<usize> {
     let Some((&first, rest)) = needle.split_first() else { return Some(0) };
     let last = bytes.len().checked_sub(rest.len())?;
     memchr::memchr_iter(first, &bytes[..last]).find(|at| bytes[at + 1..].starts_with(rest))
+}
+
+/// A bit for each of sixteen places, set where a byte lies.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn equal(block: &[u8; BLOCK], byte: u8) -> u16 {
+    use std::arch::x86_64::{_mm_cmpeq_epi8, _mm_loadu_si128, _mm_movemask_epi8, _mm_set1_epi8};
+    // SAFETY: every processor of this kind has the instructions; the block has 16 bytes.
+    unsafe {
+        _mm_movemask_epi8(_mm_cmpeq_epi8(_mm_loadu_si128(block.as_ptr().cast()), _mm_set1_epi8(byte as i8))) as u16
+    }
+}
+
+/// As above.
+#[cfg(not(target_arch = "x86_64"))]
+#[inline(always)]
+fn equal(block: &[u8; BLOCK], byte: u8) -> u16 {
+    block.iter().enumerate().map(|(place, found)| u16::from(*found == byte) << place).sum()
 }
 
 /// A bit for each of sixteen places, set where two bytes lie.

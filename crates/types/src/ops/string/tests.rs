@@ -115,6 +115,14 @@ fn searches_agree_with_those_of_the_library() {
             for (n, part) in parts.iter().enumerate() {
                 assert_eq!(split_part(&text, &needle, n as i64 + 1), Ok(*part), "{needle} in {text}");
             }
+            let from_end: Vec<&str> = text.rsplit(&needle).collect();
+            for (n, part) in from_end.iter().enumerate() {
+                assert_eq!(split_part(&text, &needle, -(n as i64) - 1), Ok(*part), "{needle} in {text}");
+            }
+            let beyond = parts.len().max(from_end.len()) as i64 + 1;
+            for n in [beyond, -beyond, i64::MAX, i64::MIN] {
+                assert_eq!(split_part(&text, &needle, n), Ok(""), "{needle} in {text}");
+            }
         }
     }
 }
