@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use base::memory::{Extent, HUGE_PAGE, Pages, free, much_is_free};
+use base::memory::{Extent, HUGE_PAGE, Pages, are_free, free};
 
 const MIB: usize = 1 << 20;
 
@@ -33,7 +33,7 @@ fn what_a_table_leaves_goes_while_others_take_and_bring() {
         assert!(full >= 128 * MIB);
         // What others have beside it keeps its region.
         let kept = Extent::new(MIB);
-        much_is_free();
+        are_free(128 * MIB);
         drop(table);
         assert!(free().extents >= 128 * MIB);
         let dropped = Instant::now();

@@ -281,6 +281,12 @@ impl StoredChunk {
         *self.memory.lock().unwrap_or_else(PoisonError::into_inner) = Some(memory);
     }
 
+    /// Bytes of the memory that was handed over.
+    pub(crate) fn charged(&self) -> usize {
+        let memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
+        memory.as_ref().map_or(0, Reservation::bytes)
+    }
+
     /// The rows of a chunk that grows no more.
     pub(crate) fn closed_rows(&self) -> usize {
         self.rows.load(Ordering::Relaxed) as usize

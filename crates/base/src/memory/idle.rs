@@ -16,6 +16,8 @@ const LONG: u32 = 40;
 /// While something happens, memory goes back every so many looks.
 const LOOKS: u32 = 40;
 
+/// So many bytes that were freed for good go back at once. The next table may want fewer again.
+const MUCH: usize = 256 << 20;
 /// Tables have grown if they have so many bytes more.
 const GROWTH: usize = 32 << 20;
 
@@ -36,8 +38,8 @@ pub(super) enum Moment {
 static LOOKING: AtomicBool = AtomicBool::new(false);
 /// Whether any memory was taken or brought since the last look.
 static IN_USE: AtomicBool = AtomicBool::new(false);
-/// Whether much was freed for good since the last look.
-static FREED: AtomicBool = AtomicBool::new(false);
+/// Bytes that were freed for good and have not gone back.
+static FREED: AtomicUsize = AtomicUsize::new(0);
 /// Whether tables had grown when nothing happened any more.
 static GREW: AtomicBool = AtomicBool::new(false);
 /// Bytes that tables have, and had when nothing happened any more.
@@ -66,14 +68,15 @@ pub fn thread_is_idle(for_long: bool) {
 }
 
 fn give_back_allocated() {
+    FREED.store(0, Ordering::Relaxed);
     if let Some(give_back) = ALLOCATOR.get() {
         give_back();
     }
 }
 
-/// Says that much was freed that nobody will ask for again, as when a table goes.
-pub fn much_is_free() {
-    FREED.store(true, Ordering::Relaxed);
+/// Says that so many bytes are freed that nobody may ask for again, as when a table goes.
+pub fn are_free(bytes: usize) {
+    FREED.fetch_add(bytes, Ordering::Relaxed);
     look_soon();
 }
 
@@ -131,8 +134,9 @@ fn look() {
                 owners().iter().for_each(|give_back| give_back(moment));
             }
             // It is said before it is done, so a look later.
-            if std::mem::replace(&mut freed, FREED.swap(false, Ordering::Relaxed)) {
+            if std::mem::replace(&mut freed, FREED.load(Ordering::Relaxed) >= MUCH) {
                 give_back_allocated();
+                freed = false;
             }
             continue;
         }
