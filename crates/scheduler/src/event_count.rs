@@ -19,7 +19,7 @@ pub(crate) struct EventCount {
     waiters: Mutex<Vec<Arc<Parker>>>,
 }
 
-/// How long a worker has nothing to do until memory may go back, and until then some that others may have wanted again.
+/// How long a worker has had nothing to do when it gives back what nobody will want soon, and how much longer when it gives back all.
 const WAITS: [Duration; 2] = [Duration::from_millis(1500), Duration::from_millis(8500)];
 
 /// Where one worker parks.

@@ -68,7 +68,6 @@ pub fn thread_is_idle(for_long: bool) {
 }
 
 fn give_back_allocated() {
-    FREED.store(0, Ordering::Relaxed);
     if let Some(give_back) = ALLOCATOR.get() {
         give_back();
     }
@@ -134,10 +133,11 @@ fn look() {
                 owners().iter().for_each(|give_back| give_back(moment));
             }
             // It is said before it is done, so a look later.
-            if std::mem::replace(&mut freed, FREED.load(Ordering::Relaxed) >= MUCH) {
+            if freed {
+                FREED.store(0, Ordering::Relaxed);
                 give_back_allocated();
-                freed = false;
             }
+            freed = FREED.load(Ordering::Relaxed) >= MUCH;
             continue;
         }
         if idle == IDLE {
@@ -151,6 +151,7 @@ fn look() {
             continue;
         }
         owners().iter().for_each(|give_back| give_back(Moment::Rest));
+        FREED.store(0, Ordering::Relaxed);
         give_back_allocated();
         LOOKING.store(false, Ordering::Release);
         // What was brought while this thread still seemed to look.

@@ -247,20 +247,21 @@ impl Short {
             self.runs.store(0, Relaxed);
             self.gave_up.store(0, Relaxed);
         }
-        let found = self.found(arguments, snapshot, reads, out);
+        let run = self.run(arguments, snapshot, reads);
+        let found = run.and_then(|mut run| self.root.each(&mut run, out));
         if found.is_none() {
             self.gave_up.fetch_add(1, Relaxed);
         }
         found
     }
 
-    fn found<'r>(
+    /// A run that begins; none if its tables are gone.
+    fn run<'r>(
         &self,
         arguments: &[Value],
         snapshot: &dyn Fn(&Arc<Relation>) -> Snapshot,
         reads: Option<&'r Reads>,
-        out: Out<'_, 'r>,
-    ) -> On {
+    ) -> Option<Run<'r>> {
         if arguments.len() != self.arguments {
             return None;
         }
@@ -269,8 +270,7 @@ impl Short {
         frame.resize(self.places, Value::Null);
         let snapshots = self.relations.iter().map(|relation| Some(snapshot(&relation.upgrade()?)));
         let snapshots = snapshots.collect::<Option<_>>()?;
-        let mut run = Run { frame, snapshots, reads, left: MOST_ROWS, left_bytes: MOST_BYTES };
-        self.root.each(&mut run, out)
+        Some(Run { frame, snapshots, reads, left: MOST_ROWS, left_bytes: MOST_BYTES })
     }
 }
 
