@@ -21,9 +21,9 @@ mod service;
 mod sort;
 mod streams;
 mod sums;
-mod tpcc;
 mod tpch;
 mod traces;
+mod transactions;
 mod windows;
 
 use std::path::PathBuf;
@@ -96,7 +96,13 @@ enum Command {
     /// Times inserts of one row, alone and with a query after each, into tables of 1 to 10,000 chunks.
     Inserts,
     /// Runs TPC-C for some time: transactions a second, and whether its conditions hold afterwards.
-    Tpcc(tpcc::TpccOptions),
+    Tpcc(transactions::tpcc::TpccOptions),
+    /// Runs the queries of CH-benCHmark and the transactions of TPC-C, each alone and both at once.
+    Ch(transactions::chbenchmark::ChOptions),
+    /// Runs YCSB's six workloads for some time each.
+    Ycsb(transactions::ycsb::YcsbOptions),
+    /// Runs SmallBank for some time, and counts the money afterwards.
+    Smallbank(transactions::smallbank::SmallbankOptions),
     /// Times short queries that come at random times beside endless long ones.
     Service(service::ServiceOptions),
     /// Times scans by the size of their morsels, claims that are stolen, and how nearly workers finish together.
@@ -164,7 +170,10 @@ fn main() -> ExitCode {
         Command::Counts { accept, inside: None } => counts::run(accept),
         Command::Index(options) => index::run(&options),
         Command::Inserts => inserts::run(),
-        Command::Tpcc(options) => tpcc::run(&options),
+        Command::Tpcc(options) => transactions::tpcc::run(&options),
+        Command::Ch(options) => transactions::chbenchmark::run(&options),
+        Command::Ycsb(options) => transactions::ycsb::run(&options),
+        Command::Smallbank(options) => transactions::smallbank::run(&options),
         Command::Service(options) => service::run(&options),
         Command::Morsels => morsels::run(),
         Command::Streams(options) => streams::run(&options),

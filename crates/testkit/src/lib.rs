@@ -4,7 +4,7 @@
 //! - [`logic`]: random queries whose answers must fit each other;
 //! - [`history`]: random transactions at once, and whether their isolation level allows what they saw;
 //! - [`slt`]: sqllogictest files; [`postgres`]: the server to compare them with;
-//! - [`tpcc`]: TPC-C, its transactions and conditions;
+//! - [`workload`]: transactions that run one after the other: TPC-C, CH-benCHmark, YCSB, SmallBank;
 //! - [`fuzz`]: mutated SQL text and files.
 
 pub mod differential;
@@ -15,4 +15,4 @@ pub mod peer;
 pub mod postgres;
 pub mod random;
 pub mod slt;
-pub mod tpcc;
+pub mod workload;

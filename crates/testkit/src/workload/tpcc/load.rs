@@ -65,7 +65,8 @@ const LAST_NAME: &str = "(ARRAY['BAR','OUGHT','ABLE','PRI','PRES','ESE','ANTI','
 
 const ROWS: &str = "
 INSERT INTO item SELECT i, i * 7 % 10000 + 1, 'item ' || i, (i * 7919 % 9900 + 100) / 100.0,
-    'some data of an item ' || CASE WHEN i % 10 = 3 THEN 'ORIGINAL' ELSE 'plain' END FROM generate_series(1, {items}) AS g(i);
+    (ARRAY['PR','co','zz','some'])[i % 4 + 1] || ' data of an item ' || CASE WHEN i % 10 = 3 THEN 'ORIGINAL ' ELSE '' END
+        || (ARRAY['a','b','BB','c','plain'])[i % 5 + 1] FROM generate_series(1, {items}) AS g(i);
 INSERT INTO warehouse SELECT w, 'w' || w, 'street', 'street', 'city', 'ST', '123411111', (w * 37 % 2000) / 10000.0,
     {districts} * {customers} * 10 FROM generate_series(1, {warehouses}) AS g(w);
 INSERT INTO stock SELECT i, w, i * 31 % 91 + 10, 'd01-' || i, 'd02-' || i, 'd03-' || i, 'd04-' || i, 'd05-' || i, 'd06-' || i,
@@ -75,8 +76,9 @@ INSERT INTO stock SELECT i, w, i * 31 % 91 + 10, 'd01-' || i, 'd02-' || i, 'd03-
 INSERT INTO district SELECT d, w, 'd' || d, 'street', 'street', 'city', 'ST', '123411111', (d * 53 % 2000) / 10000.0,
     {customers} * 10, {customers} + 1 FROM generate_series(1, {warehouses}) AS a(w), generate_series(1, {districts}) AS b(d);
 INSERT INTO customer SELECT c, d, w, 'first ' || c * 7919 % 9973, 'OE',
-    {name}[n / 100 + 1] || {name}[n / 10 % 10 + 1] || {name}[n % 10 + 1], 'street', 'street', 'city', 'ST', '123411111',
-    '0123456789012345', timestamp '2024-01-01', CASE WHEN c % 10 = 5 THEN 'BC' ELSE 'GC' END, 50000, (c * 11 % 5000) / 10000.0,
+    {name}[n / 100 + 1] || {name}[n / 10 % 10 + 1] || {name}[n % 10 + 1], 'street', 'street', 'city',
+    chr(65 + c % 26) || chr(65 + c * 7 % 26), '123411111', lpad((c * 104729) :: text, 16, '1'), timestamp '2024-01-01',
+    CASE WHEN c % 10 = 5 THEN 'BC' ELSE 'GC' END, 50000, (c * 11 % 5000) / 10000.0,
     -10, 10, 1, 0, repeat('customer data ', 25)
     FROM (SELECT w, d, c, CASE WHEN c <= 1000 THEN c - 1 ELSE c * 7919 % 1000 END AS n
         FROM generate_series(1, {warehouses}) AS e(w), generate_series(1, {districts}) AS f(d),

@@ -10,6 +10,6 @@ mod load;
 mod procedures;
 
 pub use conditions::violations;
-pub use driver::{Count, KINDS, Tally, drive};
+pub use driver::{MIX, Terminal};
 pub use load::{Scale, load};
 pub use procedures::PROCEDURES;

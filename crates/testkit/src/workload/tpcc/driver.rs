@@ -1,99 +1,34 @@
 //! Terminals: sessions that run one transaction after the other, in the mix of the specification (clause 5.2.3).
 
-use std::time::{Duration, Instant};
-
-use base::{Error, Random, Result, SqlState};
+use base::{Random, Result, SqlState};
 use engine::{Database, Session};
 use types::{SqlType, Value};
 
 use super::Scale;
+use crate::workload::{Client, Kind, Parameter, integer};
 
-/// The transactions, and how many of a hundred are each.
-pub const KINDS: [(&str, u64); 5] =
+/// The transactions.
+pub const MIX: [Kind; 5] =
     [("new order", 45), ("payment", 43), ("order status", 4), ("delivery", 4), ("stock level", 4)];
 
-/// What an order names that is none.
+/// What an order names that is none: one new order in a hundred is taken back so, as it should.
 const NO_DATA_FOUND: SqlState = SqlState("P0002");
 
-/// What became of the transactions of a kind.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Count {
-    /// How many have ended as they should; of new orders, one in a hundred is taken back.
-    pub done: u64,
-    /// How many had to be given up as others were faster.
-    pub given_up: u64,
-    /// The time of all.
-    pub time: Duration,
-}
-
-/// What became of all, in the order of [`KINDS`].
-pub type Tally = [Count; 5];
-
-/// Runs transactions in so many sessions until a time is over, or each has run `most`.
-pub fn drive(database: &Database, scale: &Scale, workers: usize, time: Duration, most: u64) -> Result<Tally> {
-    let end = Instant::now() + time;
-    let tallies = std::thread::scope(|scope| {
-        let worker = |number: usize| {
-            let mut terminal = Terminal::new(database, *scale, number);
-            scope.spawn(move || terminal.run(end, most))
-        };
-        let running: Vec<_> = (0..workers).map(worker).collect();
-        let ended = running.into_iter().map(|thread| thread.join());
-        ended
-            .map(|tally| tally.unwrap_or_else(|_| Err(Error::internal("a terminal has panicked"))))
-            .collect::<Result<Vec<_>>>()
-    })?;
-    let mut all = Tally::default();
-    for tally in tallies {
-        for (sum, count) in all.iter_mut().zip(tally) {
-            sum.done += count.done;
-            sum.given_up += count.given_up;
-            sum.time += count.time;
-        }
-    }
-    Ok(all)
-}
-
 /// A session with its home warehouse.
-struct Terminal {
+pub struct Terminal {
     session: Session,
     scale: Scale,
     random: Random,
     warehouse: i64,
+    drawn: (&'static str, Vec<Parameter>),
 }
 
 impl Terminal {
-    fn new(database: &Database, scale: Scale, number: usize) -> Self {
+    /// One of several.
+    pub fn new(database: &Database, scale: Scale, number: usize) -> Self {
         let warehouse = number as i64 % scale.warehouses + 1;
-        Self { session: database.connect(), scale, random: Random(number as u64 * 7919 + 1), warehouse }
-    }
-
-    fn run(&mut self, end: Instant, most: u64) -> Result<Tally> {
-        let mut tally = Tally::default();
-        for _ in 0..most {
-            if Instant::now() >= end {
-                break;
-            }
-            let mut drawn = self.random.below(100);
-            let of = |(_, share): &(&str, u64)| {
-                let is_it = drawn < *share;
-                drawn = drawn.wrapping_sub(*share);
-                is_it
-            };
-            let kind = KINDS.iter().position(of).unwrap_or(0);
-            let (call, given) = self.call(kind);
-            let begin = Instant::now();
-            let result = self.session.execute(call, &given).and_then(|result| result.collect());
-            let count = &mut tally[kind];
-            count.time += begin.elapsed();
-            match result {
-                Ok(_) => count.done += 1,
-                Err(error) if error.state() == NO_DATA_FOUND => count.done += 1,
-                Err(error) if error.state() == SqlState::SERIALIZATION_FAILURE => count.given_up += 1,
-                Err(error) => return Err(error.detail(format!("{call}: {given:?}"))),
-            }
-        }
-        Ok(tally)
+        let random = Random(number as u64 * 7919 + 1);
+        Self { session: database.connect(), scale, random, warehouse, drawn: ("", Vec::new()) }
     }
 
     /// A number from `least` to `most`.
@@ -173,12 +108,26 @@ impl Terminal {
     }
 }
 
-/// A parameter's value and type.
-type Parameter = (Value, SqlType);
+impl Client for Terminal {
+    fn draw(&mut self, kind: usize) {
+        self.drawn = self.call(kind);
+    }
+
+    fn run(&mut self) -> Result<()> {
+        let (call, given) = &self.drawn;
+        match self.session.execute(call, given).and_then(|result| result.collect()) {
+            Err(error) if error.state() == NO_DATA_FOUND => Ok(()),
+            Err(error) if error.state() != SqlState::SERIALIZATION_FAILURE => {
+                Err(error.detail(format!("{call}: {given:?}")))
+            }
+            other => other.map(drop),
+        }
+    }
+
+    fn random(&mut self) -> &mut Random {
+        &mut self.random
+    }
+}
 
 /// When everything happens.
 const NOW: Parameter = (Value::Timestamp(770_558_400_000_000), SqlType::Timestamp);
-
-fn integer(value: i64) -> Parameter {
-    (Value::Int(value), SqlType::Integer)
-}
