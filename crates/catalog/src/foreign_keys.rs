@@ -8,8 +8,10 @@ use crate::{CatalogSnapshot, TableEntry};
 /// What becomes of rows whose referenced row goes, or gets another key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// The statement fails.
+    /// The statement fails, unless the key is there again at its end.
     Refuse,
+    /// It fails whatever comes later.
+    Restrict,
     /// They go, too, or get the other key.
     Cascade,
     /// Their key becomes NULL.

@@ -129,6 +129,8 @@ pub struct RoutineParameter {
     pub mode: Mode,
     /// Its type.
     pub sql_type: SqlType,
+    /// The domain that its values are of, if it is one.
+    pub domain: Option<Name>,
     /// What is given if a call gives nothing, as SQL.
     pub default: Option<String>,
 }
@@ -163,6 +165,8 @@ pub struct Routine {
     pub parameters: Vec<RoutineParameter>,
     /// What it gives back.
     pub returns: Returns,
+    /// The domain that its value is of, if it is one.
+    pub domain: Option<Name>,
     /// Whether it gives any number of these.
     pub is_set: bool,
     /// What its body is written in.

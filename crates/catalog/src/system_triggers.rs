@@ -46,6 +46,7 @@ pub fn system_trigger(name: &str) -> Option<Arc<Routine>> {
             kind: RoutineKind::Function,
             parameters: Vec::new(),
             returns: Returns::Trigger,
+            domain: None,
             is_set: false,
             language: Language::Procedural,
             volatility: Volatility::Volatile,

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use engine::next_piece;
+use engine::{given_data, next_piece, reads_stdin};
 
 /// The next thing in a script.
 #[derive(Debug, PartialEq, Eq)]
@@ -33,6 +33,14 @@ pub fn is_complete(text: &str) -> bool {
         match next_item(text, from) {
             (Item::End, _) => return true,
             (Item::Statement { complete: false, .. }, _) => return false,
+            // Its data are still to come.
+            (Item::Statement { range, .. }, next)
+                if next == text.len()
+                    && reads_stdin(&text[range.clone()])
+                    && given_data(&text[range.clone()]).1.is_none() =>
+            {
+                return false;
+            }
             (_, next) => from = next,
         }
     }
@@ -71,10 +79,19 @@ mod tests {
 
     #[test]
     fn completeness() {
-        for text in ["", ";", "select 1;", " -- x", ".help", "select 1; -- rest"] {
+        for text in ["", ";", "select 1;", " -- x", ".help", "select 1; -- rest", "copy t from stdin;\n1\n\\."] {
             assert!(is_complete(text), "{text}");
         }
-        for text in ["select 1", "select ';", "select /* ;", "select 1; x", "select $$ ;", "select 1; /* x"] {
+        for text in [
+            "select 1",
+            "select ';",
+            "select /* ;",
+            "select 1; x",
+            "select $$ ;",
+            "select 1; /* x",
+            "copy t from stdin;",
+            "copy t from stdin;\n1",
+        ] {
             assert!(!is_complete(text), "{text}");
         }
     }

@@ -277,6 +277,7 @@ pub(crate) fn references(table: &Table, key: &ForeignKey, catalog: &CatalogSnaps
     };
     let action = |when: &str, action: Action| match action {
         Action::Refuse => String::new(),
+        Action::Restrict => format!(" ON {when} RESTRICT"),
         Action::Cascade => format!(" ON {when} CASCADE"),
         Action::SetNull => format!(" ON {when} SET NULL"),
         Action::SetDefault => format!(" ON {when} SET DEFAULT"),

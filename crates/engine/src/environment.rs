@@ -25,7 +25,7 @@ use crate::call::Call;
 use crate::cursor::Cursor;
 use crate::notices::Notices;
 use crate::pieces::each_piece;
-use crate::settings::{SETTINGS, Setting, Settings, parse_memory};
+use crate::settings::{SETTINGS, Setting, Settings, Told, parse_memory};
 use crate::together::Together;
 use crate::trace::{Recorder, Trace};
 use crate::transaction::Block;
@@ -68,6 +68,8 @@ pub(crate) struct Environment {
     pub notices: Notices,
     /// What SET VARIABLE has set.
     pub variables: HashMap<String, (Value, SqlType)>,
+    /// What it has said of settings that mean nothing here.
+    pub told: Told,
     /// Functions and procedures that the session has run, by number.
     pub programs: HashMap<i64, Arc<dyn Any + Send + Sync>>,
     /// How many of them run, one within another.
@@ -106,6 +108,7 @@ impl Environment {
             open,
             notices,
             variables: HashMap::new(),
+            told: Told::default(),
             programs,
             parsed,
             calls,
@@ -312,12 +315,16 @@ impl Environment {
 
     /// A transaction ends, and with it what SET LOCAL has said.
     pub fn unset_local(&mut self, block: &Block) -> Result<()> {
+        for (name, before) in block.take_told() {
+            self.told.set(&name, before.as_deref())?;
+        }
         block.take_settings().into_iter().try_for_each(|(setting, before)| self.set(setting, before))
     }
 
     /// Changes all settings to their defaults, but for those that cannot be.
     pub fn reset_all(&mut self) -> Result<()> {
         let closed = self.database.0.is_closed();
+        self.told.reset();
         let can_be = |s: &&Setting| !(closed && s.name == "enable_external_access");
         SETTINGS.iter().filter(can_be).try_for_each(|setting| self.set(setting, None))
     }

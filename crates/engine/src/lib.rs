@@ -72,4 +72,4 @@ pub use result::{QueryResult, Tag};
 pub use scheduler::StageReport;
 pub use session::Session;
 pub use settings::{Kind, SETTINGS, Scope, Setting, Settings};
-pub use sql::{Piece, next_piece};
+pub use sql::{Piece, given_data, next_piece, reads_stdin};

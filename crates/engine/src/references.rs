@@ -285,7 +285,16 @@ impl Reference<'_> {
         let there = now.find_unique(&self.key.referred, &old);
         let is_gone = |row: &usize| {
             let has_null = old.columns().iter().any(|column| column.is_null(*row));
-            !has_null && there.as_ref().is_none_or(|there| there[*row].is_none())
+            // What is to be done with rows is done for the key that its own row had, whoever else has it now.
+            let is_other = |new: &Chunk| {
+                let mut keys = old.columns().iter().zip(&self.key.referred);
+                keys.any(|(old, &at)| !old.value(*row).is_identical(&new.column(at).value(*row)))
+            };
+            !has_null
+                && match new {
+                    Some(new) if action != Action::Refuse => is_other(new),
+                    _ => there.as_ref().is_none_or(|there| there[*row].is_none()),
+                }
         };
         let gone: Vec<usize> = (0..old.rows()).filter(is_gone).collect();
         if gone.is_empty() {
@@ -297,7 +306,7 @@ impl Reference<'_> {
         let old = keys(&|at, row| old.column(at).value(row));
         let new = new.map(|rows| keys(&|at, row| rows.column(self.key.referred[at]).value(row)));
         block.transaction.depend_on_reads(|| match (action, &new) {
-            (Action::Refuse, _) => self.refuse(environment, &old),
+            (Action::Refuse | Action::Restrict, _) => self.refuse(environment, &old),
             (Action::Cascade, None) => self.change(environment, &format!("DELETE FROM {}", self.full), &old, None),
             (Action::Cascade, Some(new)) => {
                 self.change(environment, &format!("UPDATE {} SET ", self.full), &old, Some(new))

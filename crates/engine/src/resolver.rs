@@ -21,7 +21,7 @@ use crate::files;
 use crate::rejects::{self, Rejects};
 use crate::routine_rows::{RoutineRows, Unknown};
 use crate::series::SeriesSource;
-use crate::settings::{Setting, of_postgresql};
+use crate::settings::Setting;
 use crate::source::Source;
 use crate::storage_info::storage_info;
 use crate::views;
@@ -349,7 +349,7 @@ impl sql::Resolver for Resolver<'_> {
     fn setting(&self, name: &str) -> Option<String> {
         self.is_of_session.set(true);
         let own = Setting::find(name).ok().map(|setting| self.environment.value_of(setting));
-        own.or_else(|| of_postgresql(name))
+        own.or_else(|| self.environment.told.get(name))
     }
 
     fn session_variable(&self, name: &str) -> Option<(Value, SqlType)> {
@@ -420,6 +420,10 @@ impl sql::Resolver for Resolver<'_> {
 
     fn now(&self) -> i64 {
         self.asked_now.set(true);
+        self.now
+    }
+
+    fn moment(&self) -> i64 {
         self.now
     }
 

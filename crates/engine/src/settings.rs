@@ -16,7 +16,7 @@ mod duration;
 mod path;
 mod postgresql;
 
-pub(crate) use postgresql::{is_of_postgresql, of_postgresql};
+pub(crate) use postgresql::Told;
 
 /// A setting.
 #[derive(Debug)]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use base::{Error, Result, SqlState, stack};
-use catalog::CatalogSnapshot;
+use catalog::{CatalogSnapshot, TEMPORARY_SCHEMA};
 use sql::{ChangeKind, Open, Statement};
 use types::{SqlType, Value};
 
@@ -242,6 +242,15 @@ fn bind_and_run(
     if parsed.alters_tables() {
         // What it is bound against is what it changes.
         environment.catalog_of(None);
+    }
+    let made = parsed
+        .makes_for_transaction()
+        .filter(|name| environment.temporary.snapshot().find(Some(TEMPORARY_SCHEMA), name).is_none());
+    if let Some(table) = made {
+        let Some(block) = environment.block.clone() else {
+            return alone(environment, |environment| bind_and_run(environment, parsed, parameters));
+        };
+        block.drops(table);
     }
     let resolver = Resolver::new(environment);
     let bound = match sql::bind(parsed, &resolver, parameters)? {

@@ -43,6 +43,10 @@ pub(crate) struct Block {
     definitions: OnceLock<Definitions>,
     /// Settings that SET LOCAL has changed, and what they were.
     settings: Mutex<Vec<(&'static Setting, Option<String>)>>,
+    /// Temporary tables that go when it commits.
+    dropped: Mutex<Vec<String>>,
+    /// And of those that mean nothing here.
+    told: Mutex<Vec<(String, Option<String>)>>,
     /// What it has put off to its end.
     deferred: Mutex<Deferred>,
     /// What its statement has done to tables with triggers, of which these are still to hear.
@@ -103,10 +107,17 @@ impl Block {
             savepoints: Mutex::default(),
             definitions: OnceLock::new(),
             settings: Mutex::default(),
+            told: Mutex::default(),
+            dropped: Mutex::default(),
             deferred: Mutex::default(),
             fired: Mutex::default(),
             changed_by_parts: Mutex::default(),
         }
+    }
+
+    /// Whether it may read only.
+    pub fn is_read_only(&self) -> bool {
+        self.is_read_only.load(Ordering::Relaxed)
     }
 
     /// SET LOCAL changes a setting that has this value.
@@ -120,6 +131,31 @@ impl Block {
     /// SET changes a setting for longer than the transaction.
     pub fn sets(&self, setting: &'static Setting) {
         self.settings.lock().unwrap_or_else(PoisonError::into_inner).retain(|(known, _)| known.name != setting.name);
+    }
+
+    /// A temporary table goes when it commits.
+    pub fn drops(&self, table: String) {
+        self.dropped.lock().unwrap_or_else(PoisonError::into_inner).push(table);
+    }
+
+    /// Those that go now.
+    pub fn take_dropped(&self) -> Vec<String> {
+        std::mem::take(&mut self.dropped.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The same of a setting that means nothing here: SET LOCAL changes it if it has a value `before`, SET for longer.
+    pub fn tells(&self, name: &str, local: bool, before: Option<String>) {
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        match local {
+            true if told.iter().any(|(known, _)| known == name) => {}
+            true => told.push((name.to_owned(), before)),
+            false => told.retain(|(known, _)| known != name),
+        }
+    }
+
+    /// What those were before SET LOCAL.
+    pub fn take_told(&self) -> Vec<(String, Option<String>)> {
+        std::mem::take(&mut self.told.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// It ends: what settings were before SET LOCAL.
@@ -212,7 +248,7 @@ impl Block {
 
     /// Error 25006 if nothing may be changed.
     pub fn check_writable(&self, what: &str) -> Result<()> {
-        if self.is_read_only.load(Ordering::Relaxed) {
+        if self.is_read_only() {
             let message = format!("cannot execute {what} in a read-only transaction");
             return Err(Error::new(READ_ONLY_TRANSACTION, message));
         }
@@ -237,7 +273,7 @@ impl Block {
         match modes.isolation.filter(|isolation| *isolation != self.isolation) {
             None => Ok(None),
             Some(isolation) if !self.queried.load(Ordering::Relaxed) => {
-                Ok(Some(Self::new(clock, isolation, self.is_read_only.load(Ordering::Relaxed))))
+                Ok(Some(Self::new(clock, isolation, self.is_read_only())))
             }
             Some(_) => {
                 let message = "SET TRANSACTION ISOLATION LEVEL must be called before any query";

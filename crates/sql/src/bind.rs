@@ -62,6 +62,7 @@ use plan::{ColumnId, Expr, Node, Plan};
 use sqlparser::ast::{self, Ident};
 use types::{SqlType, Value};
 
+use crate::parse::subscripts::Subscripts;
 use crate::parse::{Ast, InsertForm, LikeForm, LockAst};
 use crate::position::Positions;
 use crate::{ObjectName, Parsed, Prepare, Resolver, Statement};
@@ -73,7 +74,7 @@ use variables::Variables;
 pub use argument::{ArgumentSource, ArgumentUse, ArgumentValue, Open};
 pub use change::ViewOf;
 pub use routine::{column_type, row_type};
-pub use type_name::type_named;
+pub use type_name::{names_domain, type_named};
 pub use variables::{CallWithin, Simple, Within, call_within, prepare_within, simple_within};
 
 /// Binds a statement. `$1` is `parameters[0]`; parameters of type text adapt as string literals do.
@@ -120,7 +121,8 @@ fn statement(
     binder.insert = parsed.insert.clone();
     binder.like = parsed.like;
     binder.locks = parsed.locks.clone();
-    let bound = zone::in_zone(resolver.time_zone(), || binder.statement(&parsed.ast, &parsed.text))?;
+    binder.subscripts = parsed.subscripts.clone();
+    let bound = zone::in_session(resolver, || binder.statement(&parsed.ast, &parsed.text))?;
     Ok((bound, binder.arguments.uses.unwrap_or_default()))
 }
 
@@ -132,11 +134,12 @@ pub fn prepare(text: &str, resolver: &dyn Resolver, types: &[SqlType]) -> Result
     binder.limits.allow(8 * parsed.text.len());
     binder.insert = parsed.insert.clone();
     binder.locks = parsed.locks.clone();
+    binder.subscripts = parsed.subscripts.clone();
     binder.arguments.placeholders = parsed.placeholders;
     let Ast::Library(statement) = &parsed.ast else {
         return unsupported("a prepared statement of this kind", Some(parsed.positions.begin()));
     };
-    zone::in_zone(resolver.time_zone(), || binder.prepared(statement, &parsed.text, types.to_vec()))
+    zone::in_session(resolver, || binder.prepared(statement, &parsed.text, types.to_vec()))
 }
 
 /// Binds a statement: it walks the syntax, and each of its parts knows one thing about the statement.
@@ -155,6 +158,8 @@ struct Binder<'a> {
     like: LikeForm,
     /// How the statement locks rows.
     locks: Vec<LockAst>,
+    /// The subscripts of columns that SET names.
+    subscripts: Subscripts,
     /// What names mean that are no columns.
     variables: Variables,
     /// How many parts the statement has.
@@ -196,6 +201,7 @@ impl<'a> Binder<'a> {
             insert: InsertForm::default(),
             like: LikeForm::default(),
             locks: Vec::new(),
+            subscripts: Vec::new(),
             variables: Variables::None,
             parts: 0,
         }

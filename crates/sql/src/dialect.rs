@@ -104,6 +104,11 @@ impl Dialect for MorselDialect {
             Token::Word(word) => word.keyword,
             _ => Keyword::NoKeyword,
         };
+        if word(0) == Keyword::COLLATE {
+            parser.next_token();
+            let collation = parser.parse_object_name(false);
+            return Some(collation.map(|collation| Expr::Collate { expr: Box::new(expr.clone()), collation }));
+        }
         if is_isnull(&parser.peek_token_ref().token) {
             parser.next_token();
             return Some(Ok(Expr::IsNull(Box::new(expr.clone()))));

@@ -23,12 +23,12 @@ mod statement;
 
 pub use bind::{
     ArgumentSource, ArgumentUse, ArgumentValue, CallWithin, Open, Simple, ViewOf, Within, bind, bind_open, call_within,
-    column_type, prepare, prepare_within, row_type, simple_within, type_named,
+    column_type, names_domain, prepare, prepare_within, row_type, simple_within, type_named,
 };
 pub use literals::{Literal, Template};
 pub use parse::{Parsed, parse, parse_depth, parse_script};
 pub use resolver::{ComputedColumn, DomainColumn, Kin, Resolved, Resolver, Series, SeriesBounds, Table};
-pub use split::{Piece, bytes_of_statements, given_data, next_piece, split};
+pub use split::{Piece, bytes_of_statements, given_data, next_piece, reads_stdin, split};
 pub use statement::{
     AlterTable, Change, ChangeKind, ColumnDefinition, Copy, CopyTarget, CreateIndex, CreateTable, CreateView,
     CursorStatement, Direction, DomainStatement, ExplainStage, Fires, IndexShape, Insert, Instead, Isolation,

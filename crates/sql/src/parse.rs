@@ -9,6 +9,7 @@ mod cursor;
 mod domain;
 mod error;
 pub(crate) mod glob;
+mod ignored;
 mod insert;
 mod joins;
 mod kept;
@@ -33,17 +34,19 @@ pub(crate) mod sets;
 pub(crate) mod shorthand;
 pub(crate) mod stars;
 pub(crate) mod structs;
+pub(crate) mod subscripts;
 mod table;
 mod traversal;
 mod trigger;
 mod user_types;
+mod variadic;
 pub(crate) mod window;
 mod words;
 
 use std::ops::Range;
 
 use base::{Error, Result, SqlState};
-use sqlparser::ast::{ColumnOption, ColumnOptionDef, ObjectType, Query, SetExpr, Statement, TableConstraint};
+use sqlparser::ast::{ColumnOption, ColumnOptionDef, ObjectType, OnCommit, Query, SetExpr, Statement, TableConstraint};
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::Parser;
 use sqlparser::tokenizer::{Span, Token, TokenWithSpan, Tokenizer};
@@ -114,6 +117,8 @@ pub struct Parsed {
     pub(crate) like: LikeForm,
     /// How it locks the rows that it gives.
     pub(crate) locks: Vec<LockAst>,
+    /// The subscripts of columns that SET names.
+    pub(crate) subscripts: subscripts::Subscripts,
 }
 
 impl Parsed {
@@ -154,6 +159,15 @@ impl Parsed {
         let Ast::Library(statement) = &self.ast else { return false };
         let with_query = matches!(&**statement, Statement::CreateTable(create) if create.query.is_some());
         self.is_query() || self.changes_rows() && !matches!(**statement, Statement::CreateTable(_)) || with_query
+    }
+
+    /// The temporary table that it makes, if that goes when the transaction commits.
+    pub fn makes_for_transaction(&self) -> Option<String> {
+        let Ast::Library(statement) = &self.ast else { return None };
+        let Statement::CreateTable(create) = &**statement else { return None };
+        let goes = create.temporary && create.on_commit == Some(OnCommit::Drop);
+        let name = create.name.0.last().filter(|_| goes)?;
+        name.as_ident().map(crate::bind::fold)
     }
 
     /// Whether it changes rows: INSERT, UPDATE, DELETE, MERGE, TRUNCATE; or makes indexes of them.
@@ -293,12 +307,14 @@ fn parse_tokens(text: &str, base: usize, place: impl FnMut(&mut TokenWithSpan)) 
     refuse_current_of(&tokens, &positions)?;
     question::operators(&mut tokens);
     let placeholders = number_placeholders(&mut tokens);
-    let tokens = only::carry(check_option::carry(tokens));
+    let tokens = variadic::trims(variadic::calls(tokens));
+    let tokens = only::carry(check_option::carry(ignored::without(tokens)));
     let tokens = stars::carry(structs::types(user_types::composites(shorthand::carry(tokens))));
     let (tokens, insert) = insert::form(tokens, &MorselDialect);
     let (tokens, like) = like::form(tokens);
     let tokens = lambda::arrows(tokens);
     let (tokens, locks) = locking::take(tokens);
+    let (tokens, subscripts) = subscripts::take(tokens).map_err(|e| error::parser(&e, text, &positions))?;
     let (tokens, traversals) = traversal::take(tokens);
     let mut tokens =
         sequence::ordered(returning::carry(sets::carry(window::carry(table::as_select(joins::carry(tokens))))));
@@ -316,7 +332,7 @@ fn parse_tokens(text: &str, base: usize, place: impl FnMut(&mut TokenWithSpan)) 
             None => return Err(Error::unsupported("SEARCH or CYCLE in this statement").at(positions.begin())),
         }
     }
-    Ok(Parsed { ast, positions, text: text.to_owned(), placeholders, insert, like, locks })
+    Ok(Parsed { ast, positions, text: text.to_owned(), placeholders, insert, like, locks, subscripts })
 }
 
 /// Refuses what the parser and the binder could not follow.

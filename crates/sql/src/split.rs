@@ -86,8 +86,8 @@ fn data_of(script: &str, piece: &Piece) -> Option<(Range<usize>, Option<usize>)>
     Some((begin..script.len(), None))
 }
 
-/// Whether a statement is a COPY ... FROM STDIN.
-fn reads_stdin(statement: &str) -> bool {
+/// Whether a statement is a COPY ... FROM STDIN, whose data come in the lines behind it.
+pub fn reads_stdin(statement: &str) -> bool {
     let is_copy = statement.get(..4).is_some_and(|word| word.eq_ignore_ascii_case("copy"));
     let is = |word: Option<&str>, name: &str| word.is_some_and(|word| word.eq_ignore_ascii_case(name));
     let mut words = statement.split_ascii_whitespace().peekable();

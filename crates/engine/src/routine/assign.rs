@@ -48,6 +48,16 @@ impl Runner<'_> {
         }
         let value = if from == to { value } else { converted(&value, from, to, &self.zone)? };
         self.frame[place.slot] = Slot::Scalar(value);
+        self.check_domain(place.slot)
+    }
+
+    /// The value of a variable of a domain becomes one of that, or it is an error.
+    pub(super) fn check_domain(&mut self, slot: usize) -> Result<()> {
+        if !self.program.domains.contains_key(&slot) {
+            return Ok(());
+        }
+        let program = self.program.clone();
+        self.frame[slot] = Slot::Scalar(self.value(&program.domains[&slot])?.0);
         Ok(())
     }
 
@@ -73,25 +83,15 @@ impl Runner<'_> {
         let (Some(element), None) = (array.element(), &place.field) else {
             return Err(Error::new(SqlState::DATATYPE_MISMATCH, format!("\"{}\" is no array", place.shown)));
         };
-        let Value::Int(at) = at else {
-            return Err(Error::new(SqlState("22004"), "array subscript in assignment must not be null"));
-        };
         let Slot::Scalar(old) = &self.frame[place.slot] else { return Err(Error::internal("an array is no record")) };
         let value = converted(value, from, element, &self.zone)?;
-        let mut values = match old {
-            Value::Null => Vec::new(),
-            Value::Str(old) => types::ops::array::Elements::new(old, element).collect(),
+        let old = match old {
+            Value::Null => None,
+            Value::Str(old) => Some(&**old),
             _ => return Err(Error::internal("an array in another form")),
         };
-        let index = usize::try_from(*at).ok().and_then(|at| at.checked_sub(1));
-        let Some(index) = index.filter(|index| *index < 1 << 24) else {
-            return Err(Error::new(SqlState("2202E"), format!("array subscript {at} is out of range")));
-        };
-        if values.len() <= index {
-            values.resize(index + 1, Value::Null);
-        }
-        values[index] = value;
-        Ok((types::ops::array::encode(&values, element)?, array))
+        let at = if let Value::Int(at) = at { Some(*at) } else { None };
+        Ok((types::ops::array::with_element(old, at, value, element)?, array))
     }
 
     /// Assigns a row: to a record as it is, to variables one by one. Without a row all are NULL.

@@ -33,6 +33,9 @@ impl Runner<'_> {
                 let shown = self.program.variables[*slot].name.clone();
                 let place = Place { slot: *slot, field: None, subscript: None, shown };
                 self.assign(&place, value, from)?;
+            } else if self.program.domains.contains_key(slot) {
+                self.at = (*line, "");
+                self.check_domain(*slot)?;
             }
         }
         self.steps(&block.body)

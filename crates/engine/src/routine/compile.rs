@@ -4,6 +4,7 @@ mod actions;
 mod block;
 mod control;
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use base::{Error, Result, SqlState};
@@ -33,6 +34,7 @@ struct Parameters {
 struct Compiler<'a> {
     environment: &'a Environment,
     variables: Vec<Variable>,
+    domains: HashMap<usize, Embedded>,
     scope: Arc<Scope>,
     /// Loops and blocks around the place: label, number, and whether it is a loop.
     around: Vec<(Option<String>, usize, bool)>,
@@ -78,6 +80,7 @@ pub(super) fn anonymous(environment: &Environment, body: &tree::Block) -> Result
         place: "PL/pgSQL function inline_code_block".to_owned(),
         routine: None,
         variables: compiler.variables,
+        domains: compiler.domains,
         given: Vec::new(),
         rows: Vec::new(),
         results: Vec::new(),
@@ -95,13 +98,21 @@ fn columns_of(routine: &Routine) -> Arc<[Field]> {
 impl<'a> Compiler<'a> {
     fn new(environment: &'a Environment) -> Self {
         let scope = Arc::new(Scope::default());
-        Self { environment, variables: Vec::new(), scope, around: Vec::new(), numbers: 0 }
+        Self { environment, variables: Vec::new(), domains: HashMap::new(), scope, around: Vec::new(), numbers: 0 }
     }
 
     fn variable(&mut self, name: &str, kind: Kind) -> usize {
         let (name, is_constant, not_null) = (name.to_owned(), false, false);
         self.variables.push(Variable { name, kind, is_constant, not_null });
         self.variables.len() - 1
+    }
+
+    /// A variable is of a domain, whose name is given as SQL.
+    fn is_of_domain(&mut self, slot: usize, domain: &str) {
+        // Checks of domains know VALUE as something else.
+        let name = format!("__domain__{slot}");
+        let scope = Arc::new(Scope { label: None, names: vec![(name.clone(), slot)], around: None });
+        self.domains.insert(slot, Embedded::new(format!("SELECT CAST({name} AS {domain})"), scope));
     }
 
     /// FOUND, in the outermost scope.
@@ -122,6 +133,7 @@ impl<'a> Compiler<'a> {
             place: place_of(routine),
             routine: Some(routine.clone()),
             variables: self.variables,
+            domains: self.domains,
             given,
             rows,
             results,
@@ -151,6 +163,10 @@ impl<'a> Compiler<'a> {
         }
         for parameter in &routine.parameters {
             let slot = self.variable(parameter.name.as_deref().unwrap_or(""), Kind::Scalar(parameter.sql_type));
+            if let Some((schema, name)) = &parameter.domain {
+                let quoted = |name: &str| format!("\"{}\"", name.replace('"', "\"\""));
+                self.is_of_domain(slot, &format!("{}.{}", quoted(schema), quoted(name)));
+            }
             names.extend(parameter.name.clone().map(|name| (name, slot)));
             if parameter.mode != Mode::Table {
                 let number = format!("${}", names.iter().filter(|(name, _)| name.starts_with('$')).count() + 1);

@@ -1,5 +1,6 @@
 //! A program: a body with its variables in numbered slots, and its loops and blocks numbered.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use catalog::{Field, Routine};
@@ -15,6 +16,8 @@ pub(super) struct Program {
     pub(super) routine: Option<Arc<Routine>>,
     /// All variables.
     pub(super) variables: Vec<Variable>,
+    /// Of those whose type is a domain, by slot: the value as one of that.
+    pub domains: HashMap<usize, Embedded>,
     /// Those that what is given goes to.
     pub(super) given: Vec<usize>,
     /// Of a trigger's function: NEW and OLD.

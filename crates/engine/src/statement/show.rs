@@ -6,7 +6,7 @@ use types::{Chunk, ColumnBuilder, SqlType, Value};
 
 use crate::environment::Environment;
 use crate::result::{QueryResult, Tag};
-use crate::settings::{self, ISOLATIONS, SETTINGS, Setting};
+use crate::settings::{ISOLATIONS, SETTINGS, Setting, Told};
 
 pub(super) fn set(
     environment: &mut Environment,
@@ -15,9 +15,12 @@ pub(super) fn set(
     local: bool,
     position: Option<u32>,
 ) -> Result<QueryResult> {
-    if let Some(value) = &value
-        && settings::is_of_postgresql(name, value).map_err(|e| e.at(position))?
-    {
+    if Setting::find(name).is_err() && Told::is_known(name) {
+        if local && environment.block.is_none() {
+            return Ok(QueryResult::done(Tag::Done("SET")));
+        }
+        let before = environment.told.set(name, value.as_deref()).map_err(|e| e.at(position))?;
+        environment.block.iter().for_each(|block| block.tells(name, local, before.clone()));
         return Ok(QueryResult::done(Tag::Done("SET")));
     }
     let setting = Setting::find(name).map_err(|e| e.at(position))?;
@@ -41,6 +44,9 @@ pub(super) fn set_config(environment: &mut Environment, name: &str, value: Strin
 
 pub(super) fn reset(environment: &mut Environment, name: Option<&str>, position: Option<u32>) -> Result<QueryResult> {
     match name {
+        Some(name) if Setting::find(name).is_err() && Told::is_known(name) => {
+            environment.told.set(name, None).map_err(|e| e.at(position))?;
+        }
         Some(name) => {
             let setting = Setting::find(name).map_err(|e| e.at(position))?;
             environment.set(setting, None).map_err(|e| e.at(position))?;
@@ -60,8 +66,14 @@ pub(super) fn show(environment: &Environment, name: Option<&str>, position: Opti
             let known = ISOLATIONS.iter().find(|(_, known)| *known == isolation);
             Ok(texts(&[name], vec![vec![known.map_or_else(String::new, |(name, _)| (*name).to_owned())]]))
         }
+        Some(name @ "transaction_read_only") => {
+            let is_read_only = environment.block.as_ref().is_some_and(|block| block.is_read_only());
+            Ok(texts(&[name], vec![vec![if is_read_only { "on" } else { "off" }.to_owned()]]))
+        }
         Some(name) => {
-            if let Some(value) = settings::of_postgresql(name) {
+            if Setting::find(name).is_err()
+                && let Some(value) = environment.told.get(name)
+            {
                 return Ok(texts(&[name], vec![vec![value]]));
             }
             let setting = Setting::find(name).map_err(|e| e.at(position))?;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use base::{Error, Result, SqlState};
+use catalog::{Kind, TEMPORARY_SCHEMA};
 use sql::{ObjectName, TransactionKind, TransactionModes};
 
 use crate::cursor::Cursor;
@@ -122,6 +123,11 @@ pub(crate) fn commit(environment: &Environment, block: &Block) -> Result<()> {
     let relations = match block.definitions() {
         None => commit()?,
         Some(own) => {
+            let dropped = block.take_dropped();
+            let dropped: Vec<_> = dropped.iter().map(|name| (Some(TEMPORARY_SCHEMA), name.as_str())).collect();
+            if !dropped.is_empty() {
+                own.temporary.own.drop(Kind::Table, &dropped, true, true)?;
+            }
             let relations = environment.database.0.catalog.adopt(&own.shared, commit)?;
             environment.temporary.adopt(&own.temporary, || Ok(()))?;
             relations

@@ -29,9 +29,11 @@ pub(super) fn run(environment: &Environment, statement: TypeStatement) -> Result
 pub(super) fn run_domain(environment: &Environment, statement: DomainStatement) -> Result<QueryResult> {
     let (name, done, tag) = match statement {
         DomainStatement::Create { name, domain } => {
+            let is_row = domain.sql_type.structure().is_some_and(|of| of.is_row);
+            let tag = if is_row { "CREATE TYPE" } else { "CREATE DOMAIN" };
             let catalog = environment.catalog_of(name.schema.as_deref());
             let done = catalog.create_domain((name.schema.as_deref(), &name.name), domain);
-            (name, done, "CREATE DOMAIN")
+            (name, done, tag)
         }
         DomainStatement::Alter { name, change, asked } => {
             for plan in asked {

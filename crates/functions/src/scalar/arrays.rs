@@ -6,7 +6,7 @@ use types::ops::array::{self, Elements};
 use types::{SqlType, Value};
 
 use super::{Call, Scalar, first, over, rule, text};
-use crate::Parameter::{Array, Element, Integer, Integers, Text};
+use crate::Parameter::{Array, BigInt, Element, Integer, Integers, Text};
 use crate::{Overload, ResultType};
 
 pub(super) const ROWS: &[Scalar] = &[
@@ -52,6 +52,19 @@ pub(super) const ROWS: &[Scalar] = &[
         ("(ARRAY[3, 5, 8])[2]", "5"),
     )
     .or_null(),
+    // The binder makes a NULL array an empty one, and a NULL number this one.
+    Scalar::new(
+        "array_set",
+        &["array_set", "list_set"],
+        &[rule(&[Array, BigInt, Element], |types, _| types[0])],
+        |c| {
+            let (array, element) = c.array(0)?;
+            let value = Elements::new(c.text(2)?, element).next().unwrap_or(Value::Null);
+            array::with_element(Some(array), Some(c.int(1)?).filter(|at| *at != i64::MIN), value, element)
+        },
+        "The array with another element at a number, counted from 1: what `SET a[2] = 7` gives.",
+        ("array_set(ARRAY[1, 2], 4, 7)", "{1,2,NULL,7}"),
+    ),
     Scalar::operator(
         "array_slice",
         None,

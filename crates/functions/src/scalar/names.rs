@@ -85,6 +85,7 @@ impl ScalarFunction {
     pub const ARRAY_CAT: Self = row("array_cat");
     pub const ARRAY_APPEND: Self = row("array_append");
     pub const ARRAY_PREPEND: Self = row("array_prepend");
+    pub const ARRAY_SET: Self = row("array_set");
     pub const ARRAY_SUBSCRIPT: Self = row("array_subscript");
     pub const STRUCT_FIELD: Self = row("struct_field");
     pub const ARRAY_SLICE: Self = row("array_slice");

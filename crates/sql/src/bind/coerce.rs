@@ -1,5 +1,7 @@
 //! Implicit conversions: common types, comparisons, assignments, constants.
 
+use std::borrow::Cow;
+
 use base::{Error, Result, SqlState};
 use functions::common_type;
 use plan::{Compare, Expr, ExprKind};
@@ -88,11 +90,13 @@ pub(in crate::bind) fn cast_to(expr: Expr, to: SqlType) -> Result<Expr> {
             if inferred::has_type(value, to) {
                 return Ok(Expr::constant(Value::Null, to).at(position));
             }
-            let value = cast_value_in(value, SqlType::Text, to, &zone).map_err(|e| e.at(position))?;
+            let value = zone::without_now(value, to);
+            let value = cast_value_in(&value, SqlType::Text, to, &zone).map_err(|e| e.at(position))?;
             return Ok(Expr::constant(value, to).at(position));
         }
         // An error stays a run-time matter: the branch that it stands in may never be taken.
-        if let Ok(value) = cast_value_in(value, expr.sql_type, to, &zone) {
+        let said = if expr.sql_type == SqlType::Text { zone::without_now(value, to) } else { Cow::Borrowed(value) };
+        if let Ok(value) = cast_value_in(&said, expr.sql_type, to, &zone) {
             return Ok(Expr::constant(value, to).at(position));
         }
     }
@@ -319,7 +323,8 @@ pub(in crate::bind) fn assign(expr: Expr, to: SqlType, column: &str) -> Result<E
             return Ok(Expr::constant(Value::Null, to).at(position));
         }
         if is_untyped(&expr) || assignable(from, to) {
-            let value = assign_value_in(value, from, to, &zone::session()).map_err(|e| e.at(position))?;
+            let said = if is_untyped(&expr) { zone::without_now(value, to) } else { Cow::Borrowed(value) };
+            let value = assign_value_in(&said, from, to, &zone::session()).map_err(|e| e.at(position))?;
             return Ok(Expr::constant(value, to).at(position));
         }
     }

@@ -23,9 +23,12 @@ impl Binder<'_> {
             true => name.make_temporary()?,
             false => name = self.resolver.new_name(name)?,
         }
-        let keeps_rows = matches!(create.on_commit, None | Some(OnCommit::PreserveRows));
-        let refused = if !keeps_rows {
-            Some("ON COMMIT other than PRESERVE ROWS")
+        if create.on_commit == Some(OnCommit::Drop) && !create.temporary {
+            let message = "ON COMMIT can only be used on temporary tables";
+            return Err(Error::new(SqlState("42P16"), message).at(name.position));
+        }
+        let refused = if create.on_commit == Some(OnCommit::DeleteRows) {
+            Some("ON COMMIT DELETE ROWS")
         } else if create.external || create.clone.is_some() {
             Some("CREATE EXTERNAL TABLE or CLONE")
         } else {

@@ -2,7 +2,7 @@
 
 mod aggregate;
 mod any_type;
-mod array;
+pub(super) mod array;
 mod array_any;
 mod array_operators;
 mod array_subquery;
@@ -12,12 +12,12 @@ mod cast;
 mod compare;
 mod composed;
 mod in_list;
-mod json;
+pub(super) mod json;
 mod json_calls;
 mod lambda;
 mod literal;
 mod map;
-mod named;
+pub(super) mod named;
 mod once;
 mod operator;
 mod ordered_set;

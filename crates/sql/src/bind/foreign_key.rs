@@ -200,7 +200,8 @@ fn deferrable(said: Option<&ConstraintCharacteristics>) -> Result<Option<bool>> 
 
 fn action(action: Option<ReferentialAction>) -> Action {
     match action {
-        None | Some(ReferentialAction::NoAction | ReferentialAction::Restrict) => Action::Refuse,
+        None | Some(ReferentialAction::NoAction) => Action::Refuse,
+        Some(ReferentialAction::Restrict) => Action::Restrict,
         Some(ReferentialAction::Cascade) => Action::Cascade,
         Some(ReferentialAction::SetNull) => Action::SetNull,
         Some(ReferentialAction::SetDefault) => Action::SetDefault,

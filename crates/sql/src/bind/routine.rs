@@ -9,8 +9,10 @@ mod macros;
 use base::{Error, Result, SqlState};
 pub(super) use call::is_of_system;
 use catalog::{
-    Language, Mode, Returns, Routine, RoutineKind, RoutineName, RoutineParameter, TEMPORARY_SCHEMA, schema_of_routine,
+    Language, Mode, Name, Returns, Routine, RoutineKind, RoutineName, RoutineParameter, TEMPORARY_SCHEMA,
+    schema_of_routine,
 };
+use plan::Expr;
 use sqlparser::ast::{self, FunctionArg};
 use types::SqlType;
 
@@ -106,6 +108,10 @@ impl Binder<'_> {
         }
         let parameters = self.parameters(&create.parameters)?;
         let (returns, is_set) = self.returns(create, &parameters, name.position)?;
+        let domain = match &create.returns {
+            Some(ReturnsAst::Type { data_type, is_set: false }) => self.domain_of_routine(data_type)?,
+            _ => None,
+        };
         let language = match (&create.language, &create.expression) {
             (None, Some(_)) => Language::Sql,
             (None, None) => return invalid("no language specified"),
@@ -137,6 +143,7 @@ impl Binder<'_> {
             kind: create.kind,
             parameters,
             returns,
+            domain,
             is_set,
             language,
             volatility: create.volatility,
@@ -186,9 +193,28 @@ impl Binder<'_> {
                 let message = "input parameters after one with a default value must also have defaults";
                 return Err(Error::new(INVALID_DEFINITION, message).at(position));
             }
-            parameters.push(RoutineParameter { name, mode: parameter.mode, sql_type, default });
+            let domain = self.domain_of_routine(&parameter.data_type)?;
+            parameters.push(RoutineParameter { name, mode: parameter.mode, sql_type, domain, default });
         }
         Ok(parameters)
+    }
+
+    /// The domain that a parameter or result is of, if it is one.
+    fn domain_of_routine(&mut self, written: &RoutineTypeAst) -> Result<Option<Name>> {
+        match written {
+            RoutineTypeAst::Named(data_type) => Ok(self.domain_of(data_type)?.map(|(name, _)| name)),
+            RoutineTypeAst::Like(_) => Ok(None),
+        }
+    }
+
+    /// A value as one of a domain, of which only the name is known.
+    pub(in crate::bind) fn as_named_domain(&mut self, value: Expr, domain: Option<&Name>) -> Result<Expr> {
+        let Some((schema, name)) = domain else { return Ok(value) };
+        let named = ObjectName { schema: Some(schema.clone()), name: name.clone(), position: None };
+        match self.resolver.domain(&named) {
+            Some((name, domain)) => self.as_domain(value, &name, &domain),
+            None => Ok(value),
+        }
     }
 
     /// The type of a parameter or result.

@@ -116,7 +116,15 @@ pub(super) fn sql_type(name: &DataType, custom: Custom<'_>) -> Result<SqlType> {
                     if written == "struct" { struct_of(of)? } else { SqlType::row_of(of) }
                 }
                 (name, []) if let Some((_, range)) = SqlType::RANGES.iter().find(|(known, _)| *known == name) => *range,
-                (_, []) => return custom(written)?.ok_or_else(|| unknown(&written.to_string())),
+                (name, []) => {
+                    if let Some(own) = custom(written)? {
+                        return Ok(own);
+                    }
+                    // As PostgreSQL's catalog names the types of arrays.
+                    let element = name.strip_prefix('_').and_then(|name| parsed_type(name).ok());
+                    let element = element.and_then(|name| sql_type(&name, &|_| Ok(None)).ok());
+                    return array_of(element.ok_or_else(|| unknown(&written.to_string()))?);
+                }
                 _ => return Err(unknown(&name.to_string())),
             }
         }
@@ -152,23 +160,40 @@ pub(super) fn rounded_name(name: &DataType) -> Option<String> {
     catalog::rounded_name(sql_type, u8::try_from(*digits).ok()?)
 }
 
-/// The type that a text names.
-pub fn type_named(text: &str, resolver: &dyn Resolver) -> Result<SqlType> {
-    let wrong = |_| unknown(text);
+/// A type's name, from its text.
+fn parsed_type(text: &str) -> Result<DataType> {
     let tokens = Tokenizer::new(&MorselDialect, text).tokenize_with_location().map_err(|_| unknown(text))?;
     let mut parser = Parser::new(&MorselDialect).with_tokens_with_locations(structs::types(tokens));
-    let name = parser.parse_data_type().map_err(wrong)?;
-    if parser.peek_token_ref().token != Token::EOF {
-        return Err(unknown(text));
+    let name = parser.parse_data_type().map_err(|_| unknown(text))?;
+    if parser.peek_token_ref().token == Token::EOF { Ok(name) } else { Err(unknown(text)) }
+}
+
+/// A name of a schema and what is in it, or of that alone.
+fn object_of(written: &ObjectName) -> Option<crate::ObjectName> {
+    let parts: Option<Vec<String>> = written.0.iter().map(|part| part.as_ident().map(fold)).collect();
+    let (schema, name) = match parts.as_deref() {
+        Some([name]) => (None, name.clone()),
+        Some([schema, name]) => (Some(schema.clone()), name.clone()),
+        _ => return None,
+    };
+    Some(crate::ObjectName { schema, name, position: None })
+}
+
+/// Whether a text names a domain.
+pub fn names_domain(text: &str, resolver: &dyn Resolver) -> bool {
+    match parsed_type(text) {
+        Ok(DataType::Custom(name, arguments)) if arguments.is_empty() => {
+            object_of(&name).is_some_and(|name| resolver.domain(&name).is_some())
+        }
+        Ok(name) => rounded_name(&name).is_some(),
+        Err(_) => false,
     }
-    sql_type(&name, &|written: &ObjectName| {
-        let parts: Option<Vec<String>> = written.0.iter().map(|part| part.as_ident().map(fold)).collect();
-        let (schema, name) = match parts.as_deref() {
-            Some([name]) => (None, name.clone()),
-            Some([schema, name]) => (Some(schema.clone()), name.clone()),
-            _ => return Ok(None),
-        };
-        let name = crate::ObjectName { schema, name, position: None };
+}
+
+/// The type that a text names.
+pub fn type_named(text: &str, resolver: &dyn Resolver) -> Result<SqlType> {
+    sql_type(&parsed_type(text)?, &|written: &ObjectName| {
+        let Some(name) = object_of(written) else { return Ok(None) };
         let domain = || resolver.domain(&name).map(|(_, domain)| domain.sql_type);
         Ok(resolver.user_type(&name).map(|user_type| user_type.sql_type()).or_else(domain))
     })

@@ -66,9 +66,8 @@ pub fn prepare_within(text: &str, resolver: &dyn Resolver) -> Result<Within> {
     let Ast::Library(statement) = &parsed.ast else {
         return Err(Error::internal("a statement of a procedure that is none of the library's"));
     };
-    let bound = zone::in_zone(resolver.time_zone(), || {
-        with_parameters(Vec::new(), || binder.prepared_library(statement, &parsed.text))
-    });
+    let bound =
+        zone::in_session(resolver, || with_parameters(Vec::new(), || binder.prepared_library(statement, &parsed.text)));
     let (columns, _) = bound?;
     let Variables::Noted(mut named) = std::mem::take(&mut binder.variables) else {
         return Err(Error::internal("the variables of a statement are gone"));
@@ -103,7 +102,7 @@ pub fn simple_within(text: &str, resolver: &dyn Resolver) -> Result<Option<Simpl
     let Some(expr) = parsed.bare_expression() else { return Ok(None) };
     let mut binder = binder(&parsed, resolver);
     binder.variables = Variables::Columns(Vec::new());
-    let bound = zone::in_zone(resolver.time_zone(), || binder.lone_expr(expr))?;
+    let bound = zone::in_session(resolver, || binder.lone_expr(expr))?;
     let Variables::Columns(columns) = std::mem::take(&mut binder.variables) else { return Ok(None) };
     let is_plain = |expr: &Expr| !expr.has_subquery() && !expr.uses(|c| columns.iter().all(|(known, _)| *known != c));
     Ok(bound.filter(is_plain).map(|expr| Simple { expr, columns }))
@@ -125,7 +124,7 @@ pub fn call_within(parsed: &Parsed, resolver: &dyn Resolver) -> Result<Option<Ca
     let Ast::Routine(routine @ RoutineAst::Call { .. }) = &parsed.ast else { return Ok(None) };
     let mut binder = binder(parsed, resolver);
     binder.variables = Variables::Columns(Vec::new());
-    let bound = zone::in_zone(resolver.time_zone(), || binder.routine_statement(routine, &parsed.text))?;
+    let bound = zone::in_session(resolver, || binder.routine_statement(routine, &parsed.text))?;
     let (Statement::Call { routine, arguments }, Variables::Columns(columns)) = (bound, binder.variables) else {
         return Err(Error::internal("a CALL that calls nothing"));
     };

@@ -1,32 +1,85 @@
-//! The session's time zone, in which moments are read, written and taken apart.
+//! The session's time zone, in which moments are read, written and taken apart, and what time it is: literals may say `today`.
 //!
 //! What depends on it becomes a call that names it: a plan says all that its result depends on, and no operator asks for a
 //! setting. In UTC, which is what casts of moments mean by themselves, nothing is added.
 
-use std::cell::RefCell;
+use std::borrow::Cow;
+use std::cell::{Cell, RefCell};
 
 use functions::ScalarFunction as F;
 use plan::{Expr, ExprKind};
 use types::ops::cast::depends_on_zone;
-use types::ops::date::Zone;
+use types::ops::date::{Zone, format_date, format_timestamp, timestamp_to_date};
 use types::{SqlType, Value};
+
+use crate::Resolver;
 
 thread_local! {
     /// Of the statement that this thread binds.
     static SESSION: RefCell<Zone> = RefCell::new(Zone::utc());
+    /// What time it is for that statement.
+    static NOW: Cell<Option<i64>> = const { Cell::new(None) };
+    /// Whether a literal has asked for it.
+    static ASKED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Binds in a zone.
-pub(super) fn in_zone<T>(zone: Zone, bind: impl FnOnce() -> T) -> T {
-    /// The zone that was before, also if the binding panics.
-    struct Before(Option<Zone>);
+/// Binds in the resolver's zone, at its time.
+pub(super) fn in_session<T>(resolver: &dyn Resolver, bind: impl FnOnce() -> T) -> T {
+    /// What was before, also if the binding panics.
+    struct Before(Option<Zone>, Option<i64>, bool);
     impl Drop for Before {
         fn drop(&mut self) {
             SESSION.set(self.0.take().unwrap_or_default());
+            NOW.set(self.1);
+            ASKED.set(self.2);
         }
     }
-    let _before = Before(Some(SESSION.replace(zone)));
-    bind()
+    let zone = resolver.time_zone();
+    let _before = Before(Some(SESSION.replace(zone)), NOW.replace(Some(resolver.moment())), ASKED.replace(false));
+    let bound = bind();
+    if ASKED.get() {
+        resolver.now();
+    }
+    bound
+}
+
+/// The text of a literal for a date or time, which may name one by what day or time it is now (`tomorrow 16:00`): without these words,
+/// if it is known what time it is.
+pub(super) fn without_now(value: &Value, to: SqlType) -> Cow<'_, Value> {
+    match value {
+        Value::Str(text) => said(text, to).map_or(Cow::Borrowed(value), |said| Cow::Owned(Value::str(said))),
+        _ => Cow::Borrowed(value),
+    }
+}
+
+/// The text without such words; none if it has none, or nobody says what time it is.
+fn said(text: &str, to: SqlType) -> Option<String> {
+    let is_clock = matches!(to, SqlType::Time | SqlType::Timetz);
+    if !is_clock && !matches!(to, SqlType::Date | SqlType::Timestamp | SqlType::Timestamptz) {
+        return None;
+    }
+    let special = |word: &str| match word.to_ascii_lowercase().as_str() {
+        "now" => Some(None),
+        "today" => Some(Some(0)),
+        "tomorrow" => Some(Some(1)),
+        "yesterday" => Some(Some(-1)),
+        _ => None,
+    };
+    let words = || text.split_whitespace();
+    if !words().any(|word| special(word).is_some()) {
+        return None;
+    }
+    let (now, zone) = (NOW.get()?, session());
+    let local = zone.local(now).ok()?;
+    ASKED.set(true);
+    let said = |word: &str| match special(word) {
+        None => word.to_owned(),
+        Some(Some(days)) => format_date(timestamp_to_date(local) + days),
+        Some(None) if to == SqlType::Timestamptz => format!("{} +00", format_timestamp(now)),
+        Some(None) if is_clock => format_timestamp(local).split_off("2026-11-26 ".len()),
+        Some(None) => format_timestamp(local),
+    };
+    Some(words().map(said).collect::<Vec<_>>().join(" "))
 }
 
 /// The session's zone.

@@ -9,6 +9,7 @@ use sqlparser::tokenizer::{Span, Token};
 use super::comment::{CommentAst, comment};
 use super::cursor::{CursorAst, cursor};
 use super::domain::{DomainAst, domain};
+use super::ignored::{Ignored, ignored};
 use super::kin::{KinAst, kin};
 use super::maintenance::{MaintenanceAst, maintenance};
 use super::pivot::{pivot, unpivot};
@@ -19,7 +20,7 @@ use super::sequence::{SequenceAst, sequence};
 use super::session::{SessionAst, session};
 use super::trigger::{TriggerAst, trigger};
 use super::user_types::{TypeAst, user_type};
-use super::words::option_value;
+use super::words::{self, option_value};
 use super::{back_to, here};
 use crate::dialect::MorselDialect;
 use crate::statement::{CopyTarget, ExplainStage, ObjectKind};
@@ -133,7 +134,15 @@ pub(super) fn statement(parser: &mut Parser<'_>) -> Result<Ast> {
     }
     if parser.parse_keyword(Keyword::RESET) {
         let span = parser.peek_token().span;
-        let name = if parser.parse_keyword(Keyword::ALL) { None } else { Some(setting_name(parser)?) };
+        let name = match parser.parse_keyword(Keyword::ALL) {
+            true => None,
+            false if is_word(parser, "session") && words::is_word(parser, 1, "authorization") => {
+                parser.next_token();
+                parser.next_token();
+                Some("session_authorization".to_owned())
+            }
+            false => Some(setting_name(parser)?),
+        };
         return Ok(Ast::Reset { name, span });
     }
     if parser.parse_keyword(Keyword::SHOW) {
@@ -166,6 +175,9 @@ pub(super) fn statement(parser: &mut Parser<'_>) -> Result<Ast> {
             let query = Box::new(read(parser)?);
             return Ok(Ast::Library(Box::new(Statement::Query(query))));
         }
+    }
+    if let Some(Ignored { tag, tables }) = ignored(parser)? {
+        return Ok(Ast::Maintenance(MaintenanceAst::Look(tag, tables)));
     }
     if let Some(kin) = kin(parser)? {
         return Ok(Ast::Kin(kin));
@@ -431,6 +443,15 @@ fn set(parser: &mut Parser<'_>) -> Result<Ast> {
     if parser.parse_keywords(&[Keyword::TIME, Keyword::ZONE]) {
         let value = option_value(parser)?;
         return Ok(Ast::Set { name: "timezone".to_owned(), value: Some(value), local, span });
+    }
+    let users = [("role", "role"), ("authorization", "session_authorization")];
+    if let Some((_, name)) = users.iter().find(|(word, _)| !is_name && is_word(parser, word))
+        && !matches!(parser.peek_nth_token_ref(1).token, Token::Eq)
+        && !words::is_word(parser, 1, "to")
+    {
+        parser.next_token();
+        let value = option_value(parser)?;
+        return Ok(Ast::Set { name: (*name).to_owned(), value: Some(value), local, span });
     }
     let session = parser.parse_keywords(&[Keyword::CHARACTERISTICS, Keyword::AS]);
     if session || parser.peek_keyword(Keyword::TRANSACTION) {

@@ -43,6 +43,11 @@ impl Compiler<'_> {
                 shape => {
                     let kind = self.kind(shape).map_err(|e| e.nowhere())?;
                     let slot = self.variable(&declaration.name, kind);
+                    if let Shape::Type(name) = shape
+                        && sql::names_domain(name, &Resolver::new(self.environment))
+                    {
+                        self.is_of_domain(slot, name);
+                    }
                     let default = declaration.default.as_ref().map(|sql| self.expression(sql));
                     begins.push((slot, default, declaration.line));
                     let variable = &mut self.variables[slot];

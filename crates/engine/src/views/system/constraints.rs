@@ -274,6 +274,7 @@ pub(super) fn array(values: impl Iterator<Item = i64>, of: SqlType) -> Value {
 fn rule(action: Action) -> &'static str {
     match action {
         Action::Refuse => "NO ACTION",
+        Action::Restrict => "RESTRICT",
         Action::Cascade => "CASCADE",
         Action::SetNull => "SET NULL",
         Action::SetDefault => "SET DEFAULT",
@@ -283,6 +284,7 @@ fn rule(action: Action) -> &'static str {
 fn letter(action: Action) -> &'static str {
     match action {
         Action::Refuse => "a",
+        Action::Restrict => "r",
         Action::Cascade => "c",
         Action::SetNull => "n",
         Action::SetDefault => "d",

@@ -2,15 +2,21 @@
 
 use base::{Error, Result, SqlState};
 use catalog::Filling;
-use plan::{ColumnId, Expr, JoinKind, Node, Op};
+use functions::ScalarFunction;
+use plan::{ColumnId, Expr, ExprKind, JoinKind, Node, Op};
 use sqlparser::ast::{self, AssignmentTarget, ObjectNamePart};
+use types::{SqlType, Value};
 
 use crate::bind::Binder;
-use crate::bind::coerce::assign;
+use crate::bind::coerce::{assign, cast_to};
+use crate::bind::expr::array::alone;
+use crate::bind::expr::json::step;
+use crate::bind::expr::named::call;
 use crate::bind::expr::row;
 use crate::bind::insert::Target;
 use crate::bind::scope::Clause;
 use crate::bind::values::is_default;
+use crate::parse::subscripts;
 use crate::{ObjectName, Table};
 
 /// What SET says.
@@ -98,11 +104,90 @@ impl Binder<'_> {
     ) -> Result<()> {
         self.check_width(columns, values.len())?;
         for (column, value) in columns.iter().zip(values) {
+            if let Some((column, subscripts)) = self.subscripted(column) {
+                self.assign_part(assigned, (&column, &subscripts), value, table, name)?;
+                continue;
+            }
             let target = self.assigned_target(column, table, name, assigned)?;
             let value = self.assignment(&target, column, value)?;
             assigned.values.push((target.attribute, value));
         }
         Ok(())
+    }
+
+    /// The column that a name with subscripts means, and these.
+    fn subscripted(&self, column: &ast::ObjectName) -> Option<(ast::ObjectName, Vec<ast::Expr>)> {
+        let [ObjectNamePart::Identifier(ident)] = column.0.as_slice() else { return None };
+        let (name, number) = subscripts::parted(&ident.value);
+        let subscripts = self.subscripts.get(number?)?.clone();
+        let ident = ast::Ident { value: name.to_owned(), ..ident.clone() };
+        Some((ast::ObjectName(vec![ObjectNamePart::Identifier(ident)]), subscripts))
+    }
+
+    /// An element of an array, or what is at a path of a document, gets a value; others may get theirs before and behind it.
+    fn assign_part(
+        &mut self,
+        assigned: &mut Assigned,
+        (column, subscripts): (&ast::ObjectName, &[ast::Expr]),
+        written: &ast::Expr,
+        table: &Table,
+        name: &ObjectName,
+    ) -> Result<()> {
+        let position = self.text.name_position(column);
+        let [ObjectNamePart::Identifier(ident)] = column.0.as_slice() else {
+            return Err(Error::internal("a column of one name"));
+        };
+        let Some(target) = self.text.targets(table, name, &[ident])?.into_iter().next() else {
+            return Err(Error::internal("a column has been found"));
+        };
+        self.check_not_computed(&target).map_err(|e| e.at(position))?;
+        let at = assigned.values.iter().position(|(other, _)| *other == target.attribute);
+        let old = match at {
+            Some(at) => assigned.values.remove(at).1,
+            None => self.expr(&ast::Expr::Identifier(ident.clone()))?,
+        };
+        let value = self.expr(written)?;
+        let value = self.with_part(old, subscripts, value, &target.name)?.at(position);
+        assigned.values.push((target.attribute, value));
+        Ok(())
+    }
+
+    fn with_part(&mut self, old: Expr, subscripts: &[ast::Expr], value: Expr, name: &str) -> Result<Expr> {
+        let sql_type = old.sql_type;
+        let [first, rest @ ..] = subscripts else { return assign(value, sql_type, name) };
+        if sql_type == SqlType::Jsonb {
+            let empty = Expr::constant(Value::str("{}"), SqlType::Null);
+            let empty = cast_to(empty, SqlType::Jsonb)?;
+            let old = Expr::new(ExprKind::Coalesce(vec![old, empty]), SqlType::Jsonb);
+            let step_to = self.expr(first)?;
+            let inner = match rest {
+                [] => {
+                    let null = cast_to(Expr::constant(Value::str("null"), SqlType::Null), SqlType::Jsonb)?;
+                    let value = assign(value, SqlType::Jsonb, name)?;
+                    Expr::new(ExprKind::Coalesce(vec![value, null]), SqlType::Jsonb)
+                }
+                _ => {
+                    let inner = step(old.clone(), step_to.clone(), false, None)?;
+                    self.with_part(inner, rest, value, name)?
+                }
+            };
+            let path = alone(cast_to(step_to, SqlType::Text)?, |_| true)?;
+            return call("jsonb_set", vec![old, path, inner], None);
+        }
+        let Some(element) = sql_type.element() else {
+            let message = format!("cannot subscript type {sql_type} because it does not support subscripting");
+            return Err(Error::new(SqlState::DATATYPE_MISMATCH, message));
+        };
+        let at = self.bound_of(Some(first), 0)?;
+        let inner = match rest {
+            [] => assign(value, element, name)?,
+            _ => {
+                let arguments = vec![old.clone(), at.clone()];
+                let inner = Expr::new(ExprKind::Call(ScalarFunction::ARRAY_SUBSCRIPT, arguments), element);
+                self.with_part(inner, rest, value, name)?
+            }
+        };
+        call("array_set", vec![old, at, inner], None)
     }
 
     fn assign_query(

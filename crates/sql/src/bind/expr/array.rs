@@ -148,7 +148,7 @@ impl Binder<'_> {
     }
 
     /// A subscript, or what stands for one that is not written.
-    pub(super) fn bound_of(&mut self, written: Option<&ast::Expr>, default: i64) -> Result<Expr> {
+    pub(in crate::bind) fn bound_of(&mut self, written: Option<&ast::Expr>, default: i64) -> Result<Expr> {
         let Some(written) = written else { return Ok(Expr::constant(Value::Int(default), SqlType::BigInt)) };
         let bound = self.expr(written)?;
         if !bound.sql_type.is_integer() && !is_untyped(&bound) {

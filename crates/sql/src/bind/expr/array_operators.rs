@@ -21,13 +21,19 @@ fn or_empty(array: Expr) -> Expr {
 /// A call that puts arrays together, for which NULL is an empty array; any other call as it is.
 pub(super) fn with_empty(function: F, mut arguments: Vec<Expr>, sql_type: SqlType, position: Option<u32>) -> Expr {
     let whole = match function {
-        F::ARRAY_APPEND => Some(0),
+        F::ARRAY_APPEND | F::ARRAY_SET => Some(0),
         F::ARRAY_PREPEND => Some(1),
         _ => None,
     };
     if let Some(at) = whole {
         let array = std::mem::replace(&mut arguments[at], Expr::bool(true));
         arguments[at] = or_empty(array);
+    }
+    if function == F::ARRAY_SET {
+        // A number that is NULL is an error of its own.
+        let at = std::mem::replace(&mut arguments[1], Expr::bool(true));
+        let none = Expr::constant(Value::Int(i64::MIN), SqlType::BigInt);
+        arguments[1] = Expr::new(ExprKind::Coalesce(vec![at, none]), SqlType::BigInt);
     }
     let both = (function == F::ARRAY_CAT).then(|| arguments.clone());
     let call = Expr::new(ExprKind::Call(function, arguments), sql_type).at(position);

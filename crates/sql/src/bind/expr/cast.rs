@@ -7,7 +7,7 @@ use sqlparser::ast::{self, CastKind};
 use types::ops::cast::{can_cast, depends_on_zone};
 use types::{SqlType, Value};
 
-use crate::bind::coerce::{MICROS_PER_DAY, cast_to, known};
+use crate::bind::coerce::{cast_to, known};
 use crate::bind::sequence::{is_regclass, qualified};
 use crate::bind::{Binder, type_name, unsupported, zone};
 
@@ -20,14 +20,13 @@ impl Binder<'_> {
         let to = self.sql_type(name).map_err(|e| e.at(position))?;
         // The elements of a literal are cast each, so that none of them decides for the others.
         let expr = match (to.element(), inner) {
-            (Some(element), ast::Expr::Array(array)) => self.array(&array.elem, Some(element))?,
+            (Some(element), ast::Expr::Array(array)) if !array.elem.iter().any(is_array) => {
+                self.array(&array.elem, Some(element))?
+            }
             _ => self.expr(inner)?,
         };
         let to = if type_name::is_bare_numeric(name) { exact(&expr).unwrap_or(to) } else { to };
-        let expr = match self.special_moment(&expr, to) {
-            Some(moment) => moment?.at(position),
-            None => expr,
-        };
+        let to = as_deep(to, &expr);
         if matches!(kind, CastKind::Cast | CastKind::DoubleColon) {
             let value = in_form(cast_to(expr, to)?, name).at(position);
             return match self.domain_of(name)? {
@@ -58,27 +57,6 @@ impl Binder<'_> {
         Ok(Expr::new(ExprKind::TryCast(Box::new(expr)), to).at(position))
     }
 
-    /// `'now'`, `'today'` and the like as a date or time: what they mean now.
-    fn special_moment(&self, value: &Expr, to: SqlType) -> Option<Result<Expr>> {
-        let ExprKind::Const(Value::Str(text)) = &value.kind else { return None };
-        let is_moment = matches!(to, SqlType::Date | SqlType::Timestamp | SqlType::Timestamptz);
-        let word = text.trim().to_lowercase();
-        let days = match word.as_str() {
-            "now" if is_moment || to == SqlType::Time => None,
-            "today" if is_moment => Some(0),
-            "tomorrow" if is_moment => Some(1),
-            "yesterday" if is_moment => Some(-1),
-            _ => return None,
-        };
-        let now = self.resolver.now();
-        let local = zone::session().local(now).unwrap_or(now);
-        let moment = match days {
-            None => local,
-            Some(days) => (local.div_euclid(MICROS_PER_DAY) + days) * MICROS_PER_DAY,
-        };
-        Some(cast_to(Expr::constant(Value::Timestamp(moment), SqlType::Timestamp), to))
-    }
-
     /// `'t'::regclass`: the number that the system's tables have for a table. It is not printed as the name.
     fn number_of_relation(&mut self, inner: &ast::Expr, position: Option<u32>) -> Result<Expr> {
         let bound = self.expr(inner)?;
@@ -98,6 +76,27 @@ impl Binder<'_> {
         };
         Ok(Expr::constant(Value::Int(number), SqlType::BigInt).at(position))
     }
+}
+
+fn is_array(expr: &ast::Expr) -> bool {
+    matches!(expr, ast::Expr::Array(_))
+}
+
+/// An array type with as many dimensions as the value has: to PostgreSQL these are no part of the type.
+fn as_deep(to: SqlType, value: &Expr) -> SqlType {
+    let depth_of = |sql_type: SqlType| std::iter::successors(sql_type.element(), |inner| inner.element()).count();
+    let wanted = match &value.kind {
+        ExprKind::Const(Value::Str(text)) if value.sql_type == SqlType::Null => {
+            text.chars().filter(|c| !c.is_whitespace()).take_while(|c| *c == '{').count()
+        }
+        _ => depth_of(value.sql_type),
+    };
+    let depth = depth_of(to);
+    if depth == 0 || wanted == 0 || wanted == depth {
+        return to;
+    }
+    let innermost = std::iter::successors(to.element(), |inner| inner.element()).last().unwrap_or(to);
+    (0..wanted).fold(innermost, |element, _| SqlType::array_of(element))
 }
 
 /// What `numeric` without digits is of an expression whose digits are known: all of them, and none besides.

@@ -79,7 +79,7 @@ fn no_operator(left: SqlType, op: &str, right: &str) -> Error {
 }
 
 /// `->` and `->>`.
-pub(super) fn step(left: Expr, right: Expr, as_text: bool, position: Option<u32>) -> Result<Expr> {
+pub(in crate::bind) fn step(left: Expr, right: Expr, as_text: bool, position: Option<u32>) -> Result<Expr> {
     let op = if as_text { "->>" } else { "->" };
     let left = json(left, op, &right).map_err(|e| e.at(position))?;
     let (function, right) = match right.sql_type {

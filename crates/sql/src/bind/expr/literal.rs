@@ -107,7 +107,9 @@ impl Text<'_> {
             None => return unsupported("a typed literal that is no string", position),
         };
         let zone = zone::session();
-        let value = cast_value_in(&Value::str(text), SqlType::Text, to, &zone).map_err(|e| e.at(position))?;
+        let text = Value::str(text);
+        let value =
+            cast_value_in(&zone::without_now(&text, to), SqlType::Text, to, &zone).map_err(|e| e.at(position))?;
         Ok(Expr::constant(value, to).at(position))
     }
 }

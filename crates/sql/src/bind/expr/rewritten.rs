@@ -24,6 +24,7 @@ const NAMED: &[(&str, &[(&str, &str)])] = &[
     ("jsonb_set", &[("jsonb_in", ""), ("path", ""), ("replacement", ""), ("create_if_missing", "true")]),
     ("jsonb_insert", &[("jsonb_in", ""), ("path", ""), ("replacement", ""), ("insert_after", "false")]),
     ("parse_ident", &[("str", ""), ("strict", "true")]),
+    ("jsonb_path_query", PATH),
     ("jsonb_path_query_array", PATH),
     ("jsonb_path_query_first", PATH),
     ("jsonb_path_exists", PATH),

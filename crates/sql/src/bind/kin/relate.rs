@@ -1,7 +1,7 @@
 //! ALTER TABLE ... ATTACH and DETACH PARTITION, INHERIT and NO INHERIT, and what changes of a table are for those below it.
 
 use base::{Error, Result, SqlState};
-use catalog::{Bound as PartitionBound, Field, Kinship};
+use catalog::{Action, Bound as PartitionBound, Field, Kinship};
 use sqlparser::ast;
 
 use super::change::keys_of;
@@ -35,6 +35,7 @@ impl Binder<'_> {
                     let message = format!("\"{}\" is already a partition", child.name);
                     return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message).at(child.position));
                 }
+                self.refuse_circle((&child, &table), &parent)?;
                 self.check_columns(&table, &child, &of, &parent)?;
                 let (kinship, mut asked) = self.as_partition(values, &parent, &of, &child)?;
                 let partitioned = table.kin.as_ref().and_then(|kin| kin.own.partitioned.clone());
@@ -46,6 +47,7 @@ impl Binder<'_> {
                     asked.push(self.refusing(&child, &condition, message)?);
                 }
                 let mut statements = self.indexes_of_parent(&of, &table, &child)?;
+                statements.extend(self.foreign_keys_of_parent(&of, &table, &child)?);
                 let kinship = Kinship { partitioned, ..kinship };
                 statements.push(Statement::Relate(Relate { name: self.resolver.placed(&child), kinship, asked }));
                 Ok(Statement::Together(statements))
@@ -67,6 +69,7 @@ impl Binder<'_> {
             KinAction::Inherit(parent) => {
                 let (table, parent) = (self.stored_table(&name)?, self.text.object_name(parent)?);
                 let of = self.stored_table(&parent)?;
+                self.refuse_circle((&name, &table), &parent)?;
                 self.check_columns(&table, &name, &of, &parent)?;
                 let parent = self.placed_name(&parent);
                 let mut kinship = table.kin.map(|kin| kin.own).unwrap_or_default();
@@ -90,6 +93,18 @@ impl Binder<'_> {
                 Ok(Statement::Relate(Relate { name: self.resolver.placed(&name), kinship, asked: Vec::new() }))
             }
         }
+    }
+
+    /// 42P07 if a table would be below itself.
+    fn refuse_circle(&self, (child, table): (&ObjectName, &Table), parent: &ObjectName) -> Result<()> {
+        let placed = self.placed_name(parent);
+        let is_parent = |(below, _): &(ObjectName, Table)| self.placed_name(below) == placed;
+        if self.placed_name(child) != placed && !self.tables_below(table)?.iter().any(is_parent) {
+            return Ok(());
+        }
+        Err(Error::new(SqlState::DUPLICATE_TABLE, "circular inheritance not allowed")
+            .detail(format!("\"{}\" is already a child of \"{}\".", parent.name, child.name))
+            .at(parent.position))
     }
 
     /// The condition of another partition beside those that there are.
@@ -163,6 +178,58 @@ impl Binder<'_> {
                 (false, true) => format!("alter table {table} add unique ({own})"),
                 (false, false) => format!("create index on {table} ({own})"),
             };
+            statements.push(self.bound_text(&text)?);
+            self.plan = PlanBuilder::default();
+        }
+        Ok(statements)
+    }
+
+    /// The parent's foreign keys that a table lacks which becomes a partition, for it.
+    fn foreign_keys_of_parent(&mut self, of: &Table, child: &Table, name: &ObjectName) -> Result<Vec<Statement>> {
+        let named = |table: &Table, columns: &[usize]| -> Vec<String> {
+            columns.iter().filter_map(|at| table.fields.get(*at)).map(|field| quoted(&field.name)).collect()
+        };
+        let table = written(name).to_string();
+        let mut statements = Vec::new();
+        for key in &of.foreign_keys {
+            let own = named(of, &key.columns);
+            let is_same = |known: &catalog::ForeignKey| {
+                known.references == key.references
+                    && known.referred == key.referred
+                    && named(child, &known.columns) == own
+            };
+            let (schema, referenced) = &key.references;
+            let to = ObjectName { schema: Some(schema.clone()), name: referenced.clone(), position: None };
+            let (false, Resolved::Table(referred)) =
+                (child.foreign_keys.iter().any(is_same), self.resolver.table(&to)?)
+            else {
+                continue;
+            };
+            let action = |when: &str, action: Action| match action {
+                Action::Refuse => String::new(),
+                Action::Restrict => format!(" on {when} restrict"),
+                Action::Cascade => format!(" on {when} cascade"),
+                Action::SetNull => format!(" on {when} set null"),
+                Action::SetDefault => format!(" on {when} set default"),
+            };
+            let deferrable = match key.deferrable {
+                None => "",
+                Some(false) => " deferrable",
+                Some(true) => " deferrable initially deferred",
+            };
+            let named_key = match child.foreign_keys.iter().any(|known| known.name == key.name) {
+                true => String::new(),
+                false => format!("constraint {} ", quoted(&key.name)),
+            };
+            let text = format!(
+                "alter table {table} add {named_key}foreign key ({}) references {} ({}){}{}{}{deferrable}",
+                own.join(", "),
+                written(&to),
+                named(&referred, &key.referred).join(", "),
+                if key.is_full { " match full" } else { "" },
+                action("delete", key.on_delete),
+                action("update", key.on_update),
+            );
             statements.push(self.bound_text(&text)?);
             self.plan = PlanBuilder::default();
         }

@@ -71,8 +71,13 @@ impl Binder<'_> {
             None => state,
             Some(last) => self.result_of(last, state)?,
         };
-        let parameter =
-            |sql_type: &SqlType| RoutineParameter { name: None, mode: Mode::In, sql_type: *sql_type, default: None };
+        let parameter = |sql_type: &SqlType| RoutineParameter {
+            name: None,
+            mode: Mode::In,
+            sql_type: *sql_type,
+            domain: None,
+            default: None,
+        };
         let routine = Routine {
             number: Routine::new_number(),
             schema: schema_of_routine(name.schema.as_deref()),
@@ -80,6 +85,7 @@ impl Binder<'_> {
             kind: RoutineKind::Aggregate,
             parameters: types.iter().map(parameter).collect(),
             returns: Returns::Value(returns),
+            domain: None,
             is_set: false,
             language: Language::Aggregate,
             volatility: Volatility::Immutable,

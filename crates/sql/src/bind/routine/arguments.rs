@@ -98,10 +98,11 @@ impl Binder<'_> {
                 Some(expr) => expr,
                 None => self.default_argument(parameter)?,
             };
-            arguments.push(match parameter.sql_type.is_string() && !is_untyped(&expr) {
+            let value = match parameter.sql_type.is_string() && !is_untyped(&expr) {
                 true => convert(expr, parameter.sql_type)?,
                 false => cast_to(expr, parameter.sql_type)?,
-            });
+            };
+            arguments.push(self.as_named_domain(value, parameter.domain.as_ref())?);
         }
         Ok((routine, arguments))
     }

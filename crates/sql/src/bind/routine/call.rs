@@ -82,11 +82,12 @@ impl Binder<'_> {
             }
         };
         if let Some(inlined) = self.inlined_value(routine, &arguments, sql_type)? {
-            return Ok(inlined);
+            return self.as_named_domain(inlined, routine.domain.as_ref());
         }
         let number = Expr::constant(Value::Int(routine.number), SqlType::BigInt);
         let arguments = std::iter::once(number).chain(arguments).collect();
-        Ok(Expr::new(ExprKind::Call(ScalarFunction::ROUTINE, arguments), sql_type))
+        let value = Expr::new(ExprKind::Call(ScalarFunction::ROUTINE, arguments), sql_type);
+        self.as_named_domain(value, routine.domain.as_ref())
     }
 
     /// A call of a user's function in FROM, if there is one of that name.

@@ -56,7 +56,8 @@ impl Binder<'_> {
                 return Err(Error::new(super::INVALID_DEFINITION, message).at(self.text.at(ident)));
             }
             let default = default.as_ref().map(ToString::to_string);
-            parameters.push(RoutineParameter { name: named, mode: Mode::In, sql_type: SqlType::Null, default });
+            let sql_type = SqlType::Null;
+            parameters.push(RoutineParameter { name: named, mode: Mode::In, sql_type, domain: None, default });
         }
         let begin = self.text.positions.map_or(0, |p| p.begin());
         let offset = |location| Some((self.text.positions?.offset(location)? - begin) as usize);
@@ -69,6 +70,7 @@ impl Binder<'_> {
             kind: RoutineKind::Function,
             parameters,
             returns: if overload.is_table { Returns::Record } else { Returns::Value(SqlType::Null) },
+            domain: None,
             is_set: overload.is_table,
             language: Language::Macro,
             volatility: Volatility::Volatile,

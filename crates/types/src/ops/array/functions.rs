@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use base::{Error, Result, SqlState, statement};
 
 use super::code::{finish, is_null, must_not_be_null};
-use super::{Elements, push};
+use super::{Elements, encode, push};
 use crate::ops::cast::write_value;
 use crate::ops::string::{MAX_LENGTH, check_length};
 use crate::{SqlType, Value};
@@ -243,4 +243,24 @@ pub fn range(from: i64, to: i64, step: i64, inclusive: bool) -> Result<Value> {
         at = value.checked_add(step);
     }
     finish(out)
+}
+
+/// An array, empty if it is NULL, with another element at a number, counted from 1: NULLs fill a gap before it. Error 22004 if the
+/// number is NULL, 2202E if there can be no such element.
+pub fn with_element(old: Option<&str>, at: Option<i64>, value: Value, element: SqlType) -> Result<Value> {
+    /// Most elements of an array that grows so.
+    const MOST: usize = 1 << 24;
+    let Some(at) = at else {
+        return Err(Error::new(SqlState("22004"), "array subscript in assignment must not be null"));
+    };
+    let mut values: Vec<Value> = old.map_or_else(Vec::new, |old| Elements::new(old, element).collect());
+    let index = usize::try_from(at).ok().and_then(|at| at.checked_sub(1)).filter(|index| *index < MOST);
+    let Some(index) = index else {
+        return Err(Error::new(SqlState("2202E"), format!("array subscript {at} is out of range")));
+    };
+    if values.len() <= index {
+        values.resize(index + 1, Value::Null);
+    }
+    values[index] = value;
+    encode(&values, element)
 }

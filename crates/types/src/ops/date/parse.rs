@@ -1,13 +1,14 @@
 //! Dates and timestamps from text: ISO forms fast, PostgreSQL's other common forms by tokens.
 
-use super::civil::{checked_days, timestamp};
+use super::civil::{Civil, checked_days, timestamp};
 use super::zone::Zone;
 use super::{DAY, HOUR, MIN_TIMESTAMP, MINUTE, SECOND, timestamp_to_date};
 use crate::ops::Bad;
 use crate::ops::number::trim;
 
-/// Reads a date. Forms: `1998-12-01`, `19981201`, `1998/12/1`, `12/1/1998` (month first), `1-Dec-1998`,
-/// `December 1, 1998`, `epoch`; `BC` may follow; a time may follow and is checked and dropped.
+/// Reads a date. Forms: `1998-12-01`, `19981201`, `981201`, `1998 12 1`, `1998/12/1`, `12/1/1998` (month first), `1-Dec-1998`,
+/// `December 1, 1998`, `1998.335` (the day of the year), `J2451149` (the Julian day), `epoch`; `BC` may follow; a time may follow and is
+/// checked and dropped.
 #[inline]
 pub fn parse_date(text: &[u8]) -> Result<i32, Bad> {
     if let Some(days) = iso_date(text) {
@@ -99,14 +100,13 @@ pub fn parse_time(text: &[u8]) -> Result<i64, Bad> {
     }
     let digits = text.iter().take_while(|b| b.is_ascii_digit()).count();
     if text.get(digits) == Some(&b':') {
-        return tokens(text)?.time_of_day();
+        return tokens(text, Draft::default())?.time_of_day();
     }
-    if matches!(digits, 4 | 6) && matches!(text.get(digits), None | Some(b'.')) {
-        let colons = |part: &[u8]| part.chunks(2).map(String::from_utf8_lossy).collect::<Vec<_>>().join(":");
-        let fraction = String::from_utf8_lossy(&text[digits..]).into_owned();
-        return time_of_day((colons(&text[..digits]) + &fraction).as_bytes());
+    let is_compact = matches!(digits, 4 | 6) && !matches!(text.get(digits), Some(b'-' | b'/'));
+    if is_compact || matches!(text, [b'T' | b't', b'0'..=b'9', ..]) {
+        return tokens(text, Draft { expects_time: true, ..Draft::default() })?.time_of_day();
     }
-    let draft = tokens(text)?;
+    let draft = tokens(text, Draft::default())?;
     if draft.time.is_none() {
         return Err(Bad::Syntax);
     }
@@ -270,6 +270,10 @@ struct Draft {
     day: Option<u32>,
     time: Option<i64>,
     zone: Option<Shift>,
+    /// Whether the month has been named, not numbered.
+    is_named: bool,
+    /// Whether the next number is a time.
+    expects_time: bool,
     bc: bool,
     /// Whether the year has at most two digits: these are such a year's before Christ, too.
     is_short: bool,
@@ -284,19 +288,88 @@ impl Draft {
         }
     }
 
-    /// A bare number: `YYYYMMDD`, else the day or the year, whichever it can be.
-    fn number(&mut self, digits: &[u8]) -> Result<(), Bad> {
+    /// A number that stands alone, perhaps with a fraction: a time in digits behind a date, `YYYYMMDD` or `YYMMDD`, else what is next
+    /// of month, day and year, as PostgreSQL's `DecodeNumber` has it.
+    fn number(&mut self, digits: &[u8], fraction: &[u8]) -> Result<(), Bad> {
+        if self.expects_time || self.year.is_some() && self.month.is_some() && self.day.is_some() {
+            return self.compact_time(digits, fraction);
+        }
+        if !fraction.is_empty() {
+            return Err(Bad::Syntax);
+        }
+        if let (None, None, None, 6 | 8..=12) = (self.year, self.month, self.day, digits.len()) {
+            let (year, rest) = digits.split_at(digits.len() - 4);
+            let rest = unsigned(rest).ok_or(Bad::Syntax)?;
+            self.year_of(year)?;
+            (self.month, self.day) = (Some(rest / 100), Some(rest % 100));
+            return Ok(());
+        }
         let value = unsigned(digits).ok_or(Bad::Syntax)?;
-        if digits.len() == 8 && self.month.is_none() {
-            Self::set(&mut self.year, i64::from(value / 10_000))?;
-            self.month = Some(value / 100 % 100);
-            return Self::set(&mut self.day, value % 100);
+        let is_long = digits.len() > 2;
+        match (self.year, self.month, self.day) {
+            (None, None, None) if is_long => self.year_of(digits)?,
+            (_, None, _) => self.month = Some(value),
+            (None, Some(_), None) if self.is_named && is_long => self.year_of(digits)?,
+            // `99 Jan 1999`: the first was the day.
+            (Some(year), Some(_), None) if self.is_named && is_long && self.is_short => {
+                self.day = Some((year % 100) as u32);
+                self.year = None;
+                self.year_of(digits)?;
+            }
+            (_, Some(_), None) => self.day = Some(value),
+            _ => self.year_of(digits)?,
         }
-        if digits.len() <= 2 && self.day.is_none() {
-            return Self::set(&mut self.day, value);
-        }
+        Ok(())
+    }
+
+    fn year_of(&mut self, digits: &[u8]) -> Result<(), Bad> {
         self.is_short = digits.len() <= 2;
-        Self::set(&mut self.year, century(digits.len(), value))
+        Self::set(&mut self.year, century(digits.len(), unsigned(digits).ok_or(Bad::Syntax)?))
+    }
+
+    /// `HHMMSS`, perhaps with a fraction, or `HHMM`.
+    fn compact_time(&mut self, digits: &[u8], fraction: &[u8]) -> Result<(), Bad> {
+        if !matches!((digits.len(), fraction), (6, _) | (4, [])) {
+            return Err(Bad::Syntax);
+        }
+        let mut colons = Vec::with_capacity(16);
+        for pair in digits.chunks(2) {
+            colons.extend_from_slice(if colons.is_empty() { b"" } else { b":" });
+            colons.extend_from_slice(pair);
+        }
+        colons.extend_from_slice(fraction);
+        self.expects_time = false;
+        // Four digits of another kind are no time.
+        let time = time_of_day(&colons).map_err(|bad| if digits.len() == 4 { Bad::Syntax } else { bad })?;
+        Self::set(&mut self.time, time)
+    }
+
+    /// The day with a number of those that begin at midnight of November 24, 4714 before Christ, and a part of it.
+    fn julian(&mut self, digits: &[u8], fraction: &[u8]) -> Result<(), Bad> {
+        const EPOCH: i32 = 2_440_588;
+        let civil = Civil::from_days(unsigned(digits).ok_or(Bad::Syntax)? as i32 - EPOCH);
+        self.bc = civil.year <= 0;
+        Self::set(&mut self.year, i64::from(if self.bc { 1 - civil.year } else { civil.year }))?;
+        Self::set(&mut self.month, civil.month)?;
+        Self::set(&mut self.day, civil.day)?;
+        if fraction.is_empty() {
+            return Ok(());
+        }
+        let part: f64 = std::str::from_utf8(fraction).ok().and_then(|text| text.parse().ok()).ok_or(Bad::Syntax)?;
+        Self::set(&mut self.time, (part * DAY as f64) as i64)
+    }
+
+    /// The day of a year with a number.
+    fn day_of_year(&mut self, year: &[u8], day: &[u8]) -> Result<(), Bad> {
+        let day = unsigned(day).ok_or(Bad::Syntax)?;
+        self.year_of(year)?;
+        let first = checked_days(self.year.unwrap_or(0), 1, 1).ok_or(Bad::Range)?;
+        let civil = Civil::from_days(first + day as i32 - 1);
+        if !(1..=366).contains(&day) || i64::from(civil.year) != self.year.unwrap_or(0) {
+            return Err(Bad::Range);
+        }
+        (self.month, self.day) = (Some(civil.month), Some(civil.day));
+        Ok(())
     }
 
     /// Fields joined by `-`, `/` or `.`: year first if it has three or more digits, else month first (or, around the
@@ -312,6 +385,9 @@ impl Draft {
             named(&MONTHS, &word).map(|m| m as u32 + 1)
         };
         let number = |part: &[u8]| unsigned(part).ok_or(Bad::Syntax);
+        if separator == b'.' && c.is_none() && a.len() > 3 && b.len() == 3 {
+            return self.day_of_year(a, b);
+        }
         let c = c.ok_or(Bad::Syntax)?;
         let (year, month, day) = if let Some(month) = name(b) {
             if a.len() > 2 { (a, month, number(c)?) } else { (c, month, number(a)?) }
@@ -332,11 +408,20 @@ impl Draft {
         let word = std::str::from_utf8(word).map_err(|_| Bad::Syntax)?.to_ascii_lowercase();
         match word.as_str() {
             "bc" => self.bc = true,
-            "ad" | "t" | "at" | "on" => {}
+            "ad" | "at" | "on" => {}
+            "t" => self.expects_time = true,
+            "allballs" => Self::set(&mut self.time, 0)?,
             "am" => Self::set(&mut self.pm, false)?,
             "pm" => Self::set(&mut self.pm, true)?,
             _ => match named(&MONTHS, &word) {
-                Some(month) => Self::set(&mut self.month, month as u32 + 1)?,
+                Some(month) => {
+                    // What was taken for it is the day.
+                    if !self.is_named && self.day.is_none() {
+                        self.day = self.month.take();
+                    }
+                    self.is_named = true;
+                    Self::set(&mut self.month, month as u32 + 1)?;
+                }
                 None if named(&WEEKDAYS, &word).is_some() => {}
                 None => return Err(Bad::Syntax),
             },
@@ -347,8 +432,18 @@ impl Draft {
     /// The name of a zone.
     fn zone(&mut self, name: &[u8]) -> Result<(), Bad> {
         let name = std::str::from_utf8(name).map_err(|_| Bad::Syntax)?;
-        let zone = Zone::find_abbreviated(name).map_err(|_| Bad::Syntax)?;
-        Self::set(&mut self.zone, Shift::Named(zone))
+        let zone = match Zone::find_abbreviated(name) {
+            Ok(zone) => Shift::Named(zone),
+            // A zone of one's own, as POSIX has it: `PST+8` is west of UTC.
+            Err(_) => {
+                let letters = name.bytes().take_while(u8::is_ascii_alphabetic).count();
+                if letters < 3 {
+                    return Err(Bad::Syntax);
+                }
+                Shift::Fixed(-offset(&name.as_bytes()[letters..])?)
+            }
+        };
+        Self::set(&mut self.zone, zone)
     }
 
     /// The time, if there is nothing else.
@@ -395,12 +490,11 @@ fn general(text: &[u8]) -> Result<Read, Bad> {
     if text.eq_ignore_ascii_case(b"epoch") {
         return Ok(Read { days: 0, time: 0, zone: Some(Shift::Fixed(0)) });
     }
-    tokens(text)?.finish()
+    tokens(text, Draft::default())?.finish()
 }
 
 /// What the tokens of a text say.
-fn tokens(text: &[u8]) -> Result<Draft, Bad> {
-    let mut draft = Draft::default();
+fn tokens(text: &[u8], mut draft: Draft) -> Result<Draft, Bad> {
     let mut rest = text;
     while let Some(&first) = rest.first() {
         let run = |from: usize, keep: &dyn Fn(u8) -> bool| {
@@ -421,7 +515,7 @@ fn tokens(text: &[u8]) -> Result<Draft, Bad> {
                         Draft::set(&mut draft.time, time_of_day(&rest[..end])?)?;
                         end
                     }
-                    Some(&separator @ (b'-' | b'/' | b'.')) if draft.day.is_none() => {
+                    Some(&separator @ (b'-' | b'/' | b'.')) if draft.day.is_none() && !draft.expects_time => {
                         // The name of a month may stand between, but no `T` after the last number.
                         let mut end = run(0, &|b| b.is_ascii_digit() || b == separator);
                         if end < rest.len() && rest[end].is_ascii_alphabetic() && rest[end - 1] == separator {
@@ -432,10 +526,17 @@ fn tokens(text: &[u8]) -> Result<Draft, Bad> {
                         end
                     }
                     _ => {
-                        draft.number(&rest[..digits])?;
-                        digits
+                        let end = fraction_end(rest, digits);
+                        draft.number(&rest[..digits], &rest[digits..end])?;
+                        end
                     }
                 }
+            }
+            b'J' | b'j' if rest.get(1).is_some_and(u8::is_ascii_digit) => {
+                let digits = run(1, &|b| b.is_ascii_digit());
+                let end = fraction_end(rest, digits);
+                draft.julian(&rest[1..digits], &rest[digits..end])?;
+                end
             }
             b if b.is_ascii_alphabetic() => {
                 let mut end = run(0, &|b| b.is_ascii_alphabetic());
@@ -447,7 +548,7 @@ fn tokens(text: &[u8]) -> Result<Draft, Bad> {
                     // `Dec. 1`
                     end += usize::from(rest.get(end) == Some(&b'.'));
                 } else {
-                    end = run(0, &|b| b.is_ascii_alphanumeric() || matches!(b, b'/' | b'_' | b'+' | b'-'));
+                    end = run(0, &|b| b.is_ascii_alphanumeric() || matches!(b, b'/' | b'_' | b'+' | b'-' | b':'));
                     draft.zone(&rest[..end])?;
                 }
                 end
@@ -459,9 +560,17 @@ fn tokens(text: &[u8]) -> Result<Draft, Bad> {
     Ok(draft)
 }
 
+/// Where a fraction ends that may begin at `from`.
+fn fraction_end(text: &[u8], from: usize) -> usize {
+    match text[from..] {
+        [b'.', ref digits @ ..] => from + 1 + digits.iter().take_while(|b| b.is_ascii_digit()).count(),
+        _ => from,
+    }
+}
+
 /// Whether the letters are a word of dates, and not a zone.
 fn is_word(word: &[u8]) -> bool {
     let word = String::from_utf8_lossy(word).to_ascii_lowercase();
-    matches!(word.as_str(), "bc" | "ad" | "t" | "at" | "on" | "am" | "pm")
+    matches!(word.as_str(), "bc" | "ad" | "t" | "at" | "on" | "am" | "pm" | "allballs")
         || word.len() > 2 && (named(&MONTHS, &word).is_some() || named(&WEEKDAYS, &word).is_some())
 }

@@ -16,7 +16,7 @@ use jiff::tz::{AmbiguousOffset, TimeZone};
 
 use super::{HOUR, MIN_TIMESTAMP, MINUTE, Moment, SECOND, is_infinite};
 use crate::ops::error::datetime_out_of_range;
-use abbreviations::ABBREVIATIONS;
+use abbreviations::{ABBREVIATIONS, CHANGED};
 
 /// A time zone.
 #[derive(Clone, PartialEq, Eq)]
@@ -78,6 +78,9 @@ impl Zone {
     /// of timestamps mean.
     pub fn find_abbreviated(name: &str) -> Result<Self> {
         let lower = name.to_ascii_lowercase();
+        if let Some((_, zone)) = CHANGED.iter().find(|(abbreviation, _)| *abbreviation == lower) {
+            return Self::find(zone);
+        }
         match ABBREVIATIONS.binary_search_by_key(&lower.as_str(), |(abbreviation, _)| abbreviation) {
             Ok(at) => Ok(Self::fixed(lower.to_ascii_uppercase(), ABBREVIATIONS[at].1 * 900)),
             // A bare offset is west of UTC here, as in POSIX.

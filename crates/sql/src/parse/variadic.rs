@@ -1,0 +1,112 @@
+//! `concat(VARIADIC texts)` and its like, which the parser does not know: a call with an array for its last arguments, as one of a
+//! function that takes the array.
+
+use sqlparser::ast::Ident;
+use sqlparser::keywords::Keyword;
+use sqlparser::tokenizer::{Token, TokenWithSpan};
+
+use super::window::as_word;
+
+/// Functions, what is written for a call whose only argument is an array, and for one with an argument before it: `{a}` is the array,
+/// `{x}` what is before it.
+const CALLS: &[(&str, &[&str], &[&str])] = &[
+    (
+        "concat",
+        &["array_to_string", "(", "{a}", ",", "''", ")"],
+        &["concat", "(", "{x}", ",", "array_to_string", "(", "{a}", ",", "''", ")", ")"],
+    ),
+    ("concat_ws", &[], &["array_to_string", "(", "{a}", ",", "{x}", ")"]),
+    ("jsonb_build_array", &["to_jsonb", "(", "{a}", ")"], &[]),
+    ("json_build_array", &["to_json", "(", "{a}", ")"], &[]),
+    ("jsonb_build_object", &["jsonb_object", "(", "{a}", ")"], &[]),
+    ("json_build_object", &["json_object", "(", "{a}", ")"], &[]),
+    ("num_nulls", &["cardinality", "(", "array_positions", "(", "{a}", ",", "NULL", ")", ")"], &[]),
+    ("num_nonnulls", &["cardinality", "(", "array_remove", "(", "{a}", ",", "NULL", ")", ")"], &[]),
+];
+
+/// The tokens with such calls written anew.
+pub(super) fn calls(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+    let is = |token: &Token, wanted: &str| as_word(token).is_some_and(|word| word.value.eq_ignore_ascii_case(wanted));
+    // From the last one on, so that those before it stay where they are.
+    while let Some(at) = tokens.iter().rposition(|t| is(&t.token, "variadic")) {
+        let Some((range, made)) = call(&tokens, at) else { break };
+        tokens.splice(range, made);
+    }
+    tokens
+}
+
+/// Where the call around VARIADIC stands, and what stands for it.
+fn call(tokens: &[TokenWithSpan], at: usize) -> Option<(std::ops::Range<usize>, Vec<TokenWithSpan>)> {
+    let mut depth = 0usize;
+    let open = (0..at).rev().find(|&at| {
+        match tokens[at].token {
+            Token::RParen => depth += 1,
+            Token::LParen if depth == 0 => return true,
+            Token::LParen => depth -= 1,
+            _ => {}
+        }
+        false
+    })?;
+    let close = (at..tokens.len()).find(|&at| {
+        match tokens[at].token {
+            Token::LParen => depth += 1,
+            Token::RParen if depth == 0 => return true,
+            Token::RParen => depth -= 1,
+            _ => {}
+        }
+        false
+    })?;
+    let blank = |token: &TokenWithSpan| matches!(token.token, Token::Whitespace(_));
+    let name = (0..open).rev().find(|&at| !blank(&tokens[at]))?;
+    let known = as_word(&tokens[name].token)?.value.to_lowercase();
+    let (_, alone, behind) = CALLS.iter().find(|(function, ..)| *function == known)?;
+    let mut before = tokens[open + 1..at].to_vec();
+    while before.last().is_some_and(blank) {
+        before.pop();
+    }
+    if before.last().is_some_and(|token| token.token == Token::Comma) {
+        before.pop();
+    }
+    let template = if before.iter().all(blank) { alone } else { behind };
+    if template.is_empty() {
+        return None;
+    }
+    let span = tokens[name].span;
+    let mut made = Vec::new();
+    for part in *template {
+        match *part {
+            "{a}" => made.extend_from_slice(&tokens[at + 1..close]),
+            "{x}" => made.extend_from_slice(&before),
+            other => made.push(TokenWithSpan { token: token_of(other), span }),
+        }
+    }
+    Some((name..close + 1, made))
+}
+
+fn token_of(text: &str) -> Token {
+    match text {
+        "(" => Token::LParen,
+        ")" => Token::RParen,
+        "," => Token::Comma,
+        "''" => Token::SingleQuotedString(String::new()),
+        "NULL" => Token::make_keyword("NULL"),
+        name => Token::make_word(&Ident::new(name).value, None),
+    }
+}
+
+/// The tokens without FROM in `trim(BOTH FROM x)`, which means nothing there.
+pub(super) fn trims(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+    let is = |token: &Token, keyword| matches!(token, Token::Word(word) if word.keyword == keyword);
+    let sides = [Keyword::BOTH, Keyword::LEADING, Keyword::TRAILING];
+    let mut at = 0;
+    while at < tokens.len() {
+        if sides.iter().any(|&side| is(&tokens[at].token, side)) {
+            let next = (at + 1..tokens.len()).find(|&next| !matches!(tokens[next].token, Token::Whitespace(_)));
+            if let Some(next) = next.filter(|&next| is(&tokens[next].token, Keyword::FROM)) {
+                tokens.remove(next);
+            }
+        }
+        at += 1;
+    }
+    tokens
+}
