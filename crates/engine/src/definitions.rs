@@ -360,6 +360,11 @@ fn create_macro(name: &str, overloads: &[Arc<Routine>]) -> String {
     format!("CREATE MACRO {name}{};", overloads.iter().map(overload).collect::<Vec<_>>().join(", "))
 }
 
+/// The type of what a function takes or gives.
+fn type_of(domain: Option<&(String, String)>, sql_type: SqlType) -> String {
+    domain.map_or_else(|| sql_type.to_string(), |(schema, name)| full_name(schema, name))
+}
+
 /// The statement that makes a function or procedure.
 fn create_routine(name: &str, routine: &Routine) -> String {
     let parameter = |p: &RoutineParameter| {
@@ -368,7 +373,7 @@ fn create_routine(name: &str, routine: &Routine) -> String {
             words.push(p.mode.name().to_owned());
         }
         words.extend(p.name.as_deref().map(quoted));
-        words.push(p.sql_type.to_string());
+        words.push(type_of(p.domain.as_ref(), p.sql_type));
         words.extend(p.default.as_ref().map(|default| format!("DEFAULT {default}")));
         words.join(" ")
     };
@@ -384,7 +389,7 @@ fn create_routine(name: &str, routine: &Routine) -> String {
         _ if routine.kind == RoutineKind::Procedure || has_outs && !routine.is_set => String::new(),
         Returns::Nothing => " RETURNS void".to_owned(),
         Returns::Trigger => " RETURNS trigger".to_owned(),
-        Returns::Value(sql_type) => format!(" RETURNS {set}{sql_type}"),
+        Returns::Value(sql_type) => format!(" RETURNS {set}{}", type_of(routine.domain.as_ref(), sql_type)),
         Returns::Row | Returns::Record => format!(" RETURNS {set}record"),
     };
     let mut tag = "$$".to_owned();

@@ -423,6 +423,10 @@ impl sql::Resolver for Resolver<'_> {
         self.now
     }
 
+    fn escapes_strings(&self) -> bool {
+        self.environment.told.escapes_strings()
+    }
+
     fn moment(&self) -> i64 {
         self.now
     }

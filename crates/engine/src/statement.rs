@@ -135,6 +135,8 @@ fn dispatch(environment: &mut Environment, statement: Statement) -> Result<Query
         }
         Statement::AlterTable(alter) => alter::alter(environment, *alter),
         Statement::Together(statements) => together(environment, statements),
+        // Whoever runs texts has run them.
+        Statement::Script { .. } => Err(Error::internal("a script that was not run")),
         Statement::Relate(relate) => definition::relate(environment, relate),
         Statement::Nothing(what) => Ok(QueryResult::done(Tag::Done(what))),
         Statement::Told(what, message) => Ok(session::told(environment, what, message)),

@@ -17,6 +17,7 @@ use crate::kept::short::Short;
 use crate::references::look_after_deferred;
 use crate::rejects::Rejects;
 use crate::resolver::Resolver;
+use crate::result::Tag;
 use crate::routine::calls_routines;
 use crate::source::Source;
 use crate::transaction::Block;
@@ -32,7 +33,7 @@ pub(crate) fn run(environment: &mut Environment, sql: &str, parameters: &[(Value
         let _working = environment.work_on(statement)?;
         return run_with_data(environment, &parsed, Some(data));
     }
-    let template = environment.settings.plans_as_usual().then(|| sql::Template::of(sql)).flatten();
+    let template = plans_as_usual(environment).then(|| sql::Template::of(sql)).flatten();
     let text = template.as_ref().map(|template| Text { sql, template, parameters });
     if let Some(text) = text
         && let Some(result) = by_kept_plan(environment, || environment.database.0.kept.find(environment, text))
@@ -52,9 +53,14 @@ pub(crate) fn run(environment: &mut Environment, sql: &str, parameters: &[(Value
     })?
 }
 
+/// Whether plans that were kept hold for the session.
+fn plans_as_usual(environment: &Environment) -> bool {
+    environment.settings.plans_as_usual() && !environment.told.escapes_strings()
+}
+
 /// What it takes to run a statement in microseconds, if a plan was kept for that.
 pub(crate) fn short(environment: &Environment, sql: &str, parameters: &[(Value, SqlType)]) -> Option<Fit> {
-    let template = environment.settings.plans_as_usual().then(|| sql::Template::of(sql)).flatten()?;
+    let template = plans_as_usual(environment).then(|| sql::Template::of(sql)).flatten()?;
     environment.database.0.kept.find(environment, Text { sql, template: &template, parameters })?.only_short()
 }
 
@@ -261,6 +267,13 @@ fn bind_and_run(
             let result = run_prepared(environment, &prepared, &parameters);
             return result.map(QueryResult::without_positions).map_err(Error::nowhere);
         }
+        Statement::Script { tag, statements } => {
+            drop(resolver);
+            for sql in statements {
+                run(environment, &sql, &[]).and_then(QueryResult::collect).map_err(Error::nowhere)?;
+            }
+            return Ok(QueryResult::done(Tag::Done(tag)));
+        }
         Statement::Explain { analyze, stage, statement } => {
             let statement = Box::new(explained(environment, &resolver, *statement)?);
             Statement::Explain { analyze, stage, statement }
@@ -316,7 +329,7 @@ fn start_prepared(
     prepared: &PreparedStatement,
     parameters: &[(Value, SqlType)],
 ) -> Result<QueryResult> {
-    let text = prepared.text(parameters).filter(|_| environment.settings.plans_as_usual());
+    let text = prepared.text(parameters).filter(|_| plans_as_usual(environment));
     let find = |text| {
         let recent = prepared.recent().and_then(|kept| kept.fits(environment, text));
         recent.or_else(|| {

@@ -37,6 +37,7 @@ mod query;
 mod recursion;
 mod routine;
 mod rows_from;
+mod rule;
 mod sample;
 mod scope;
 mod select;

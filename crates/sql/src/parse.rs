@@ -11,7 +11,7 @@ mod error;
 pub(crate) mod glob;
 mod ignored;
 mod insert;
-mod joins;
+pub(crate) mod joins;
 mod kept;
 mod kin;
 pub(crate) mod lambda;
@@ -27,6 +27,7 @@ mod privileges;
 mod question;
 pub(crate) mod returning;
 mod routine;
+mod rule;
 mod sequence;
 mod session;
 mod set_config;
@@ -71,6 +72,7 @@ pub(crate) use macros::{CreateMacroAst, MacroAst};
 pub(crate) use maintenance::MaintenanceAst;
 pub(crate) use prepared::{ExecuteAst, PrepareAst, PreparedAst};
 pub(crate) use routine::{CreateRoutineAst, ParameterAst, ReturnsAst, RoutineAst, RoutineNameAst, RoutineTypeAst};
+pub(crate) use rule::{CreateRuleAst, RuleAst};
 pub(crate) use sequence::{SequenceAst, SequenceChangeAst, SequenceOptions};
 pub(crate) use session::{SessionAst, TableLockAst, is_built_in};
 pub(crate) use set_config::set_config;
@@ -122,6 +124,12 @@ pub struct Parsed {
 }
 
 impl Parsed {
+    /// A statement that nothing travels beside.
+    fn of(ast: Ast, positions: Positions, text: &str) -> Self {
+        let (insert, like, locks, subscripts) = Default::default();
+        Self { ast, positions, text: text.to_owned(), placeholders: 0, insert, like, locks, subscripts }
+    }
+
     /// Whether it is a query: SELECT, VALUES, WITH, TABLE.
     pub fn is_query(&self) -> bool {
         matches!(&self.ast, Ast::Library(statement) if matches!(**statement, Statement::Query(_)))
@@ -203,7 +211,7 @@ impl Parsed {
         if let Ast::Domain(domain) = &self.ast {
             return !matches!(**domain, DomainAst::Create { .. });
         }
-        if let Ast::Trigger(_) | Ast::Kin(_) = &self.ast {
+        if let Ast::Trigger(_) | Ast::Kin(_) | Ast::Rule(_) = &self.ast {
             return true;
         }
         let Ast::Library(statement) = &self.ast else { return false };
@@ -305,6 +313,9 @@ fn parse_tokens(text: &str, base: usize, place: impl FnMut(&mut TokenWithSpan)) 
     limit_chains(&tokens, &positions)?;
     refuse_junk(&tokens, &positions)?;
     refuse_current_of(&tokens, &positions)?;
+    if let Some(rule) = rule::rule(&tokens, text, &positions)? {
+        return Ok(Parsed::of(Ast::Rule(rule), positions, text));
+    }
     question::operators(&mut tokens);
     let placeholders = number_placeholders(&mut tokens);
     let tokens = variadic::trims(variadic::calls(tokens));
@@ -316,8 +327,9 @@ fn parse_tokens(text: &str, base: usize, place: impl FnMut(&mut TokenWithSpan)) 
     let (tokens, locks) = locking::take(tokens);
     let (tokens, subscripts) = subscripts::take(tokens).map_err(|e| error::parser(&e, text, &positions))?;
     let (tokens, traversals) = traversal::take(tokens);
-    let mut tokens =
-        sequence::ordered(returning::carry(sets::carry(window::carry(table::as_select(joins::carry(tokens))))));
+    let mut tokens = sequence::ordered(returning::carry(sets::carry(window::carry(table::as_select(joins::carry(
+        joins::aliases(tokens),
+    ))))));
     tokens.iter_mut().for_each(place);
     let mut parser = Parser::new(&MorselDialect).with_recursion_limit(MAX_RECURSION).with_tokens_with_locations(tokens);
     let mut ast = command::statement(&mut parser)

@@ -151,6 +151,11 @@ pub trait Resolver {
     /// Microseconds since 1970-01-01 00:00 UTC that `now()` and `current_date` mean in this statement.
     fn now(&self) -> i64;
 
+    /// Whether the session says that backslashes in strings are escapes.
+    fn escapes_strings(&self) -> bool {
+        false
+    }
+
     /// The same, for who may ask later.
     fn moment(&self) -> i64 {
         self.now()

@@ -99,10 +99,12 @@ pub fn reads_stdin(statement: &str) -> bool {
 /// The first statement, up to its semicolon.
 fn plain_piece(script: &str, from: usize) -> Option<Piece> {
     let bytes = script.as_bytes();
-    let (mut at, mut start, mut end) = (from, None, from);
+    let (mut at, mut start, mut end, mut depth) = (from, None, from, 0usize);
     while at < bytes.len() {
         let opened = at;
         let next = match bytes[at] {
+            // Between the actions of a rule.
+            b';' if depth > 0 && start.is_some_and(|start| makes_rule(&script[start..at])) => Some(at + 1),
             b';' => {
                 at += 1;
                 match start {
@@ -131,6 +133,14 @@ fn plain_piece(script: &str, from: usize) -> Option<Piece> {
             b'\'' => string_end(bytes, at, b'\'', escapes(bytes, at)),
             b'"' => string_end(bytes, at, b'"', false),
             b'$' if !is_word_before(bytes, at) => dollar_end(bytes, at),
+            b'(' => {
+                depth += 1;
+                Some(at + 1)
+            }
+            b')' => {
+                depth = depth.saturating_sub(1);
+                Some(at + 1)
+            }
             _ => Some(at + 1),
         };
         let start = *start.get_or_insert(opened);
@@ -141,6 +151,13 @@ fn plain_piece(script: &str, from: usize) -> Option<Piece> {
         (at, end) = (next, next);
     }
     start.map(|start| Piece { range: start..end, terminated: false, unclosed: false, next: bytes.len() })
+}
+
+/// Whether a statement is a CREATE RULE, whose actions may be several in parentheses.
+fn makes_rule(statement: &str) -> bool {
+    let words: Vec<String> = statement.split_ascii_whitespace().take(4).map(str::to_ascii_lowercase).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    matches!(words.as_slice(), ["create", "rule", ..] | ["create", "or", "replace", "rule"])
 }
 
 fn memchr(byte: u8, bytes: &[u8], from: usize) -> Option<usize> {

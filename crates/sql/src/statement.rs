@@ -117,6 +117,13 @@ pub enum Statement {
     AlterTable(Box<AlterTable>),
     /// Statements that take effect together; what the first one is called, all are.
     Together(Vec<Statement>),
+    /// Texts of statements that are run one after the other, wholly or not at all, and what they are called.
+    Script {
+        /// What they are called.
+        tag: &'static str,
+        /// The statements.
+        statements: Vec<String>,
+    },
     /// A table stands otherwise to others.
     Relate(Relate),
     /// Nothing is to be done; what the statement is called.

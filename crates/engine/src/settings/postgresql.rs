@@ -19,13 +19,13 @@ const FIXED: &[(&str, &[&str])] = &[
     ("role", &["none", "morseldb"]),
     ("session_authorization", &["morseldb", "default"]),
     ("session_replication_role", &["origin", "local"]),
-    ("standard_conforming_strings", &["on", "true"]),
     ("transaction_deferrable", &["off", "false", "on", "true"]),
     ("xmloption", &["content"]),
 ];
 
 /// What others are until somebody says something else.
-const FREE: &str = "application_name= backtrace_functions= dynamic_library_path=$libdir lc_messages=C lc_monetary=C lc_numeric=C lc_time=C \
+const FREE: &str = "standard_conforming_strings=on \
+    application_name= backtrace_functions= dynamic_library_path=$libdir lc_messages=C lc_monetary=C lc_numeric=C lc_time=C \
     local_preload_libraries= restrict_nonsystem_relation_kind= session_preload_libraries= temp_tablespaces= transaction_timeout=0 \
     wal_consistency_checking= allow_in_place_tablespaces=off allow_system_table_mods=off array_nulls=on backend_flush_after=0 \
     backslash_quote=safe_encoding check_function_bodies=on client_connection_check_interval=0 client_min_messages=notice \
@@ -139,6 +139,11 @@ impl Told {
             _ => value,
         };
         Ok(self.0.insert(name.to_owned(), shown.to_owned()))
+    }
+
+    /// Whether backslashes in strings are escapes, which they are not here.
+    pub fn escapes_strings(&self) -> bool {
+        self.0.get("standard_conforming_strings").is_some_and(|value| value == "off")
     }
 
     /// All are as they were at first, but for those of users.

@@ -5,11 +5,12 @@ use plan::{Compare, Expr, ExprKind, JoinKind, Node, Op, split_conjuncts};
 use sqlparser::ast::{self, Ident, JoinConstraint, JoinOperator, ObjectNamePart, TableWithJoins};
 
 use super::from::FromItem;
-use super::scope::{Clause, Scope, ScopeColumn, SelfReference};
+use super::scope::{Clause, Relation, Scope, ScopeColumn, SelfReference};
 use super::{Binder, fold, unsupported};
 use crate::bind::coerce::{compare, unify};
 use crate::bind::parts::PlanBuilder;
 use crate::bind::parts::Text;
+use crate::parse::joins;
 
 /// Whether a join pads its right side with NULLs.
 fn pads_right(join: &ast::Join) -> bool {
@@ -88,7 +89,15 @@ impl Binder<'_> {
                         _ => return unsupported("a qualified name in USING", self.text.name_position(name)),
                     }
                 }
-                self.join_using(kind, left, right, &idents)
+                let alias = idents.last().and_then(|last| joins::alias(&last.value)).map(str::to_owned);
+                idents.truncate(idents.len() - usize::from(alias.is_some()));
+                let mut item = self.join_using(kind, left, right, &idents)?;
+                // It has the names of USING, and hides no other name of a table.
+                if let Some(alias) = alias {
+                    let columns = item.scope.visible[..idents.len()].to_vec();
+                    item.scope.relations.push(Relation { name: Some(alias), columns, value: None });
+                }
+                Ok(item)
             }
             JoinConstraint::Natural => {
                 let right_names: Vec<&str> = right.scope.visible.iter().map(|c| c.name.as_str()).collect();

@@ -123,7 +123,7 @@ fn written(name: &ObjectName) -> ast::ObjectName {
 }
 
 /// A quoted name in a text.
-fn quoted(name: &str) -> String {
+pub(super) fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 

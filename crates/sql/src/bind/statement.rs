@@ -51,6 +51,7 @@ impl Binder<'_> {
             Ast::Session(session) => return self.session_statement(session),
             Ast::Routine(routine) => return self.routine_statement(routine, text),
             Ast::Trigger(trigger) => return self.trigger_statement(trigger),
+            Ast::Rule(rule) => return self.rule_statement(rule),
             Ast::Type(user_type) => return self.type_statement(user_type),
             Ast::SetConstraints { names, deferred } => {
                 let named = |names: &Vec<ast::ObjectName>| names.iter().map(|n| self.text.object_name(n)).collect();

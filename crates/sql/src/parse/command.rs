@@ -16,6 +16,7 @@ use super::pivot::{pivot, unpivot};
 use super::prepared::{PreparedAst, prepared};
 use super::privileges::privileges;
 use super::routine::{RoutineAst, routine};
+use super::rule::RuleAst;
 use super::sequence::{SequenceAst, sequence};
 use super::session::{SessionAst, session};
 use super::trigger::{TriggerAst, trigger};
@@ -78,6 +79,8 @@ pub(crate) enum Ast {
     Routine(RoutineAst),
     /// Of triggers.
     Trigger(TriggerAst),
+    /// Of rules.
+    Rule(RuleAst),
     /// Of children and partitions.
     Kin(KinAst),
 }

@@ -241,6 +241,11 @@ fn parenthesised(parser: &mut Parser<'_>) -> bool {
 /// The tokens without clauses that mean nothing: options of storage of indexes and views, where they are stored, that an index is
 /// dropped beside others, that a transaction may wait for a good moment.
 pub(super) fn without(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+    let first = tokens.iter().find(|t| !matches!(t.token, Token::Whitespace(_))).and_then(|t| as_word(&t.token));
+    let begins = |word: &str| first.is_some_and(|first| first.value.eq_ignore_ascii_case(word));
+    if !["create", "drop", "begin", "start", "set"].into_iter().any(begins) {
+        return tokens;
+    }
     let visible: Vec<usize> = (0..tokens.len()).filter(|&i| !matches!(tokens[i].token, Token::Whitespace(_))).collect();
     let is = |at: usize, wanted: &str| {
         let token = visible.get(at).map(|&i| &tokens[i].token);

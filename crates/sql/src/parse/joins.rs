@@ -1,5 +1,6 @@
 //! `ASOF JOIN ... ON` as DuckDB has it, with a kind of join behind the word, and `POSITIONAL JOIN`, which the parser does not know:
-//! the words travel through it as `GLOBAL` and `GLOBAL CROSS`, which mean nothing else here.
+//! the words travel through it as `GLOBAL` and `GLOBAL CROSS`, which mean nothing else here. `USING (a) AS x` travels as another name of
+//! USING, the last one.
 
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan, Whitespace};
@@ -43,4 +44,44 @@ pub(super) fn carry(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
         tokens.splice(place..place, words);
     }
     tokens
+}
+
+/// What the name of a join's columns begins with among those of USING: no column's does.
+const ALIAS: char = '\u{1}';
+
+/// The tokens with the alias of `USING (a, b) AS x` among the names.
+pub(super) fn aliases(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+    let is = |token: &Token, wanted: &str| as_word(token).is_some_and(|w| w.value.eq_ignore_ascii_case(wanted));
+    if !tokens.iter().any(|t| is(&t.token, "using")) {
+        return tokens;
+    }
+    let visible: Vec<usize> = (0..tokens.len()).filter(|&i| !matches!(tokens[i].token, Token::Whitespace(_))).collect();
+    let token = |at: usize| visible.get(at).map(|&i| &tokens[i].token);
+    let mut found = Vec::new();
+    for at in 0..visible.len() {
+        if !token(at).is_some_and(|t| is(t, "using")) || token(at + 1) != Some(&Token::LParen) {
+            continue;
+        }
+        let is_name = |token: &Token| matches!(token, Token::Word(_) | Token::Comma);
+        let Some(close) = (at + 2..visible.len()).find(|&close| !token(close).is_some_and(is_name)) else { continue };
+        if token(close) == Some(&Token::RParen)
+            && token(close + 1).is_some_and(|t| is(t, "as"))
+            && matches!(token(close + 2), Some(Token::Word(_)))
+        {
+            found.push([close, close + 1, close + 2].map(|at| visible[at]));
+        }
+    }
+    for [close, first, name] in found.into_iter().rev() {
+        let (span, Token::Word(word)) = (tokens[name].span, tokens[name].token.clone()) else { continue };
+        tokens.drain(first..=name);
+        let name = if word.quote_style.is_some() { word.value } else { word.value.to_lowercase() };
+        let alias = Token::make_word(&format!("{ALIAS}{name}"), Some('"'));
+        tokens.splice(close..close, [Token::Comma, alias].map(|token| TokenWithSpan { token, span }));
+    }
+    tokens
+}
+
+/// The alias that a name of USING is, if it is one.
+pub(crate) fn alias(name: &str) -> Option<&str> {
+    name.strip_prefix(ALIAS)
 }

@@ -10,11 +10,7 @@ use super::window::as_word;
 /// Functions, what is written for a call whose only argument is an array, and for one with an argument before it: `{a}` is the array,
 /// `{x}` what is before it.
 const CALLS: &[(&str, &[&str], &[&str])] = &[
-    (
-        "concat",
-        &["array_to_string", "(", "{a}", ",", "''", ")"],
-        &["concat", "(", "{x}", ",", "array_to_string", "(", "{a}", ",", "''", ")", ")"],
-    ),
+    ("concat", &["array_to_string", "(", "{a}", ",", "''", ")"], &[]),
     ("concat_ws", &[], &["array_to_string", "(", "{a}", ",", "{x}", ")"]),
     ("jsonb_build_array", &["to_jsonb", "(", "{a}", ")"], &[]),
     ("json_build_array", &["to_json", "(", "{a}", ")"], &[]),

@@ -147,7 +147,8 @@ impl Binder<'_> {
             None => self.expr(&ast::Expr::Identifier(ident.clone()))?,
         };
         let value = self.expr(written)?;
-        let value = self.with_part(old, subscripts, value, &target.name)?.at(position);
+        let value = self.with_part(old, subscripts, value, &target.name).map_err(|e| e.at(position))?.at(position);
+        self.refuse_sets(position)?;
         assigned.values.push((target.attribute, value));
         Ok(())
     }
@@ -261,6 +262,15 @@ impl Binder<'_> {
         Err(Error::new(SqlState::GENERATED_ALWAYS, message).detail(format!("Column \"{name}\" is {what}.")))
     }
 
+    /// 0A000 if a function that returns rows has been bound.
+    fn refuse_sets(&mut self, position: Option<u32>) -> Result<()> {
+        if self.names.level().unnested.is_empty() {
+            return Ok(());
+        }
+        let message = "set-returning functions are not allowed in UPDATE";
+        Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).at(position))
+    }
+
     fn assignment(&mut self, target: &Target, column: &ast::ObjectName, written: &ast::Expr) -> Result<Expr> {
         let Target { name, sql_type, filling, .. } = target;
         if is_default(written) {
@@ -270,10 +280,7 @@ impl Binder<'_> {
         self.check_not_computed(target).map_err(|e| e.at(position))?;
         let mut value = self.expr(written)?;
         self.arguments.open_calculation(&self.text, &mut value, written);
-        if !self.names.level().unnested.is_empty() {
-            let message = "set-returning functions are not allowed in UPDATE";
-            return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).at(position));
-        }
+        self.refuse_sets(position)?;
         let mut value = assign(value, *sql_type, name)?;
         self.arguments.open_given(&self.text, written, &mut value, *sql_type);
         Ok(value)

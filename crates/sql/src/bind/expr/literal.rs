@@ -22,6 +22,9 @@ impl Binder<'_> {
             V::Boolean(b) => Expr::bool(*b).at(position),
             V::Null => Expr::constant(Value::Null, SqlType::Null).at(position),
             V::DollarQuotedString(s) => untyped(&s.value),
+            V::SingleQuotedString(s) if s.contains('\\') && self.resolver.escapes_strings() => {
+                return unsupported("a backslash in a string while standard_conforming_strings is off", position);
+            }
             V::SingleQuotedString(s)
             | V::EscapedStringLiteral(s)
             | V::UnicodeStringLiteral(s)
