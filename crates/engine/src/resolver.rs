@@ -347,13 +347,16 @@ impl sql::Resolver for Resolver<'_> {
     }
 
     fn setting(&self, name: &str) -> Option<String> {
+        // It is asked each time, as the time is.
         self.is_of_session.set(true);
+        self.asked_now.set(true);
         let own = Setting::find(name).ok().map(|setting| self.environment.value_of(setting));
         own.or_else(|| self.environment.told.get(name))
     }
 
     fn session_variable(&self, name: &str) -> Option<(Value, SqlType)> {
         self.is_of_session.set(true);
+        self.asked_now.set(true);
         self.environment.variables.get(name).cloned()
     }
 
