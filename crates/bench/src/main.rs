@@ -98,7 +98,7 @@ enum Command {
     /// Runs TPC-C for some time: transactions a second, and whether its conditions hold afterwards.
     Tpcc(transactions::tpcc::TpccOptions),
     /// Runs the queries of CH-benCHmark and the transactions of TPC-C, each alone and both at once.
-    Ch(transactions::chbenchmark::ChOptions),
+    Ch(transactions::tpcc::TpccOptions),
     /// Runs YCSB's six workloads for some time each.
     Ycsb(transactions::ycsb::YcsbOptions),
     /// Runs SmallBank for some time, and counts the money afterwards.

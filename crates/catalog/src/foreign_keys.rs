@@ -20,6 +20,24 @@ pub enum Action {
     SetDefault,
 }
 
+impl Action {
+    /// What SQL calls it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Refuse => "NO ACTION",
+            Self::Restrict => "RESTRICT",
+            Self::Cascade => "CASCADE",
+            Self::SetNull => "SET NULL",
+            Self::SetDefault => "SET DEFAULT",
+        }
+    }
+
+    /// What it is in a foreign key, of rows that go (`DELETE`) or get another key (`UPDATE`): nothing if that is what is done anyhow.
+    pub fn clause(self, when: &str) -> String {
+        if self == Self::Refuse { String::new() } else { format!(" ON {when} {}", self.name()) }
+    }
+}
+
 /// A foreign key of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ForeignKey {

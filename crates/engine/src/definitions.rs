@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use catalog::{
-    Action, CatalogSnapshot, CheckOption, Domain, Event, Filling, ForeignKey, IndexPart, Kinship, Language, Mode,
-    Returns, Routine, RoutineKind, RoutineParameter, Table, TableEntry, TableIndex, Trigger, Unique, View, Volatility,
+    CatalogSnapshot, CheckOption, Domain, Event, Filling, ForeignKey, IndexPart, Kinship, Language, Mode, Returns,
+    Routine, RoutineKind, RoutineParameter, Table, TableEntry, TableIndex, Trigger, Unique, View, Volatility,
 };
 use functions::sequence::Shape;
 use types::SqlType;
@@ -127,7 +127,7 @@ pub(crate) fn trigger_definition(schema: &str, table: &str, trigger: &Trigger) -
     sql + &format!(" EXECUTE FUNCTION {}({})", full_name(schema, function), arguments.join(", "))
 }
 
-fn full_name(schema: &str, name: &str) -> String {
+pub(crate) fn full_name(schema: &str, name: &str) -> String {
     match schema {
         catalog::DEFAULT_SCHEMA => quoted(name),
         schema => format!("{}.{}", quoted(schema), quoted(name)),
@@ -275,15 +275,8 @@ pub(crate) fn references(table: &Table, key: &ForeignKey, catalog: &CatalogSnaps
         Some(TableEntry::Table(to)) => format!(" ({})", names(to, &key.referred)),
         _ => String::new(),
     };
-    let action = |when: &str, action: Action| match action {
-        Action::Refuse => String::new(),
-        Action::Restrict => format!(" ON {when} RESTRICT"),
-        Action::Cascade => format!(" ON {when} CASCADE"),
-        Action::SetNull => format!(" ON {when} SET NULL"),
-        Action::SetDefault => format!(" ON {when} SET DEFAULT"),
-    };
     let (to, full) = (full_name(&key.references.0, &key.references.1), if key.is_full { " MATCH FULL" } else { "" });
-    let actions = action("UPDATE", key.on_update) + &action("DELETE", key.on_delete);
+    let actions = key.on_update.clause("UPDATE") + &key.on_delete.clause("DELETE");
     format!("FOREIGN KEY ({}) REFERENCES {to}{referred}{full}{actions}", names(table, &key.columns))
 }
 

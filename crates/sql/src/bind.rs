@@ -111,18 +111,12 @@ fn statement(
             Error::new(SqlState::PROTOCOL_VIOLATION, message).hint("$1 or the first ? stands for the first one")
         );
     }
-    let mut binder = Binder::new(Some(&parsed.positions), resolver, parameters);
-    binder.limits.allow(8 * parsed.text.len());
+    let mut binder = Binder::of(parsed, resolver, parameters);
     if let Some(open) = open {
         binder.arguments.uses = Some(Vec::new());
         binder.arguments.all_parameters = open == Open::All;
         binder.arguments.repeated = argument::repeated(&parsed.text, parameters.len());
     }
-    binder.arguments.placeholders = parsed.placeholders;
-    binder.insert = parsed.insert.clone();
-    binder.like = parsed.like;
-    binder.locks = parsed.locks.clone();
-    binder.subscripts = parsed.subscripts.clone();
     let bound = zone::in_session(resolver, || binder.statement(&parsed.ast, &parsed.text))?;
     Ok((bound, binder.arguments.uses.unwrap_or_default()))
 }
@@ -131,12 +125,7 @@ fn statement(
 /// where none is told or it is [`SqlType::Null`]. Error 42P18 for a parameter of which nothing follows.
 pub fn prepare(text: &str, resolver: &dyn Resolver, types: &[SqlType]) -> Result<Prepare> {
     let parsed = crate::parse(text)?;
-    let mut binder = Binder::new(Some(&parsed.positions), resolver, &[]);
-    binder.limits.allow(8 * parsed.text.len());
-    binder.insert = parsed.insert.clone();
-    binder.locks = parsed.locks.clone();
-    binder.subscripts = parsed.subscripts.clone();
-    binder.arguments.placeholders = parsed.placeholders;
+    let mut binder = Binder::of(&parsed, resolver, &[]);
     let Ast::Library(statement) = &parsed.ast else {
         return unsupported("a prepared statement of this kind", Some(parsed.positions.begin()));
     };
@@ -183,6 +172,16 @@ struct Output {
 }
 
 impl<'a> Binder<'a> {
+    /// For a statement, with what the parser has carried beside it.
+    fn of(parsed: &'a Parsed, resolver: &'a dyn Resolver, parameters: &'a [(Value, SqlType)]) -> Self {
+        let mut binder = Self::new(Some(&parsed.positions), resolver, parameters);
+        binder.limits.allow(8 * parsed.text.len());
+        binder.arguments.placeholders = parsed.placeholders;
+        (binder.insert, binder.like) = (parsed.insert.clone(), parsed.like);
+        (binder.locks, binder.subscripts) = (parsed.locks.clone(), parsed.subscripts.clone());
+        binder
+    }
+
     fn new(positions: Option<&'a Positions>, resolver: &'a dyn Resolver, parameters: &'a [(Value, SqlType)]) -> Self {
         Self {
             text: Text { positions },

@@ -1,6 +1,7 @@
 //! From text to syntax tree: the parser with its limits, and its errors in PostgreSQL's words.
 
 mod aggregate;
+mod calls;
 mod check_option;
 mod command;
 mod comment;
@@ -40,7 +41,7 @@ mod table;
 mod traversal;
 mod trigger;
 mod user_types;
-mod variadic;
+
 pub(crate) mod window;
 mod words;
 
@@ -318,7 +319,7 @@ fn parse_tokens(text: &str, base: usize, place: impl FnMut(&mut TokenWithSpan)) 
     }
     question::operators(&mut tokens);
     let placeholders = number_placeholders(&mut tokens);
-    let tokens = variadic::trims(variadic::calls(tokens));
+    let tokens = calls::trims(calls::variadic(tokens));
     let tokens = only::carry(check_option::carry(ignored::without(tokens)));
     let tokens = stars::carry(structs::types(user_types::composites(shorthand::carry(tokens))));
     let (tokens, insert) = insert::form(tokens, &MorselDialect);

@@ -7,30 +7,16 @@ use base::{Error, Result};
 use engine::Session;
 use testkit::workload::chbenchmark::{QUERIES, load};
 use testkit::workload::drive;
-use testkit::workload::tpcc::{self, MIX, PROCEDURES, Scale, Terminal};
+use testkit::workload::tpcc::MIX;
 
-use super::tpcc::conditions;
-use super::{Options, report, timed};
+use super::report;
+use super::tpcc::{TpccOptions, conditions};
 
-/// How it is run.
-#[derive(clap::Args)]
-pub(crate) struct ChOptions {
-    #[command(flatten)]
-    options: Options,
-    /// Warehouses: about 80 MB each.
-    #[arg(long, default_value_t = 1)]
-    warehouses: i64,
-}
-
-pub(crate) fn run(ChOptions { options, warehouses }: &ChOptions) -> Result<bool> {
-    let database = options.database()?;
-    let (mut session, scale) = (database.connect(), Scale::of(*warehouses));
-    timed(&format!("loaded {warehouses} warehouses"), || {
-        tpcc::load(&mut session, &scale)?;
-        session.run_script(PROCEDURES, |_, result| result.collect().map(drop))?;
-        load(&mut session)
-    })?;
-    let mut terminals: Vec<_> = (0..options.workers).map(|number| Terminal::new(&database, scale, number)).collect();
+pub(crate) fn run(options: &TpccOptions) -> Result<bool> {
+    let (database, scale, mut terminals) = options.loaded()?;
+    let mut session = database.connect();
+    load(&mut session)?;
+    let options = &options.options;
     let mut transactions = || {
         let begin = Instant::now();
         let tally = drive(&mut terminals, &MIX, options.time(), u64::MAX)?;

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use base::Result;
-use engine::Session;
+use engine::{Database, Session};
 use testkit::workload::drive;
 use testkit::workload::tpcc::{MIX, PROCEDURES, Scale, Terminal, load, violations};
 
@@ -13,24 +13,32 @@ use super::{Options, report, timed};
 #[derive(clap::Args)]
 pub(crate) struct TpccOptions {
     #[command(flatten)]
-    options: Options,
+    pub(super) options: Options,
     /// Warehouses: about 80 MB each.
     #[arg(long, default_value_t = 1)]
     warehouses: i64,
 }
 
-pub(crate) fn run(TpccOptions { options, warehouses }: &TpccOptions) -> Result<bool> {
-    let database = options.database()?;
-    let (mut session, scale) = (database.connect(), Scale::of(*warehouses));
-    timed(&format!("loaded {warehouses} warehouses"), || {
-        load(&mut session, &scale)?;
-        session.run_script(PROCEDURES, |_, result| result.collect().map(drop))
-    })?;
-    let mut terminals: Vec<_> = (0..options.workers).map(|number| Terminal::new(&database, scale, number)).collect();
+impl TpccOptions {
+    /// A database with the warehouses and the procedures, and terminals.
+    pub(super) fn loaded(&self) -> Result<(Database, Scale, Vec<Terminal>)> {
+        let (database, scale) = (self.options.database()?, Scale::of(self.warehouses));
+        timed(&format!("loaded {} warehouses", self.warehouses), || {
+            let mut session = database.connect();
+            load(&mut session, &scale)?;
+            session.run_script(PROCEDURES, |_, result| result.collect().map(drop))
+        })?;
+        let terminals = (0..self.options.workers).map(|number| Terminal::new(&database, scale, number)).collect();
+        Ok((database, scale, terminals))
+    }
+}
+
+pub(crate) fn run(options: &TpccOptions) -> Result<bool> {
+    let (database, scale, mut terminals) = options.loaded()?;
     let begin = Instant::now();
-    let tally = drive(&mut terminals, &MIX, options.time(), u64::MAX)?;
+    let tally = drive(&mut terminals, &MIX, options.options.time(), u64::MAX)?;
     report(&MIX, &tally, begin.elapsed().as_secs_f64());
-    conditions(&mut session, &scale)
+    conditions(&mut database.connect(), &scale)
 }
 
 /// Whether all conditions hold; those that do not are printed.

@@ -62,6 +62,14 @@ impl Runner<'_> {
     }
 
     fn assign_field(&mut self, slot: usize, field: &str, value: &Value, from: SqlType) -> Result<()> {
+        let zone = self.zone.clone();
+        let (sql_type, old) = self.field(slot, field)?;
+        *old = converted(value, from, sql_type, &zone)?;
+        Ok(())
+    }
+
+    /// A record's field: its type, and the value in it.
+    fn field(&mut self, slot: usize, field: &str) -> Result<(SqlType, &mut Value)> {
         let name = &self.program.variables[slot].name;
         let Slot::Record(Some(record)) = &mut self.frame[slot] else {
             return Err(Error::new(SqlState("55000"), format!("record \"{name}\" is not assigned yet"))
@@ -71,20 +79,24 @@ impl Runner<'_> {
             let message = format!("record \"{name}\" has no field \"{field}\"");
             return Err(Error::new(SqlState::UNDEFINED_COLUMN, message));
         };
-        record.values[at] = converted(value, from, record.fields[at].sql_type, &self.zone)?;
-        Ok(())
+        Ok((record.fields[at].sql_type, &mut record.values[at]))
     }
 
-    /// The array in a variable with another element.
+    /// The array in a variable or in a record's field with another element.
     fn with_element(&mut self, place: &Place, at: &Value, value: &Value, from: SqlType) -> Result<(Value, SqlType)> {
-        let Kind::Scalar(array) = self.program.variables[place.slot].kind else {
-            return Err(wrong(format!("\"{}\" is no array", place.shown)));
+        let zone = self.zone.clone();
+        let (array, old) = match (&self.program.variables[place.slot].kind, &place.field) {
+            (Kind::Row(_) | Kind::Record, Some(field)) => self.field(place.slot, field)?,
+            (&Kind::Scalar(array), None) => match &mut self.frame[place.slot] {
+                Slot::Scalar(old) => (array, old),
+                Slot::Record(_) => return Err(Error::internal("an array is no record")),
+            },
+            _ => return Err(wrong(format!("\"{}\" is no array", place.shown))),
         };
-        let (Some(element), None) = (array.element(), &place.field) else {
+        let Some(element) = array.element() else {
             return Err(Error::new(SqlState::DATATYPE_MISMATCH, format!("\"{}\" is no array", place.shown)));
         };
-        let Slot::Scalar(old) = &self.frame[place.slot] else { return Err(Error::internal("an array is no record")) };
-        let value = converted(value, from, element, &self.zone)?;
+        let value = converted(value, from, element, &zone)?;
         let old = match old {
             Value::Null => None,
             Value::Str(old) => Some(&**old),

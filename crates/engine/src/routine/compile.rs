@@ -17,6 +17,7 @@ use super::place_of;
 use super::program::{Action, Into, Place, Program, Query, Step};
 use super::scope::{Kind, Scope, Variable};
 use super::trigger::VARIABLES;
+use crate::definitions::full_name;
 use crate::environment::Environment;
 
 /// The variables that a routine begins with.
@@ -164,8 +165,7 @@ impl<'a> Compiler<'a> {
         for parameter in &routine.parameters {
             let slot = self.variable(parameter.name.as_deref().unwrap_or(""), Kind::Scalar(parameter.sql_type));
             if let Some((schema, name)) = &parameter.domain {
-                let quoted = |name: &str| format!("\"{}\"", name.replace('"', "\"\""));
-                self.is_of_domain(slot, &format!("{}.{}", quoted(schema), quoted(name)));
+                self.is_of_domain(slot, &full_name(schema, name));
             }
             names.extend(parameter.name.clone().map(|name| (name, slot)));
             if parameter.mode != Mode::Table {

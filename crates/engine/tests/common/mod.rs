@@ -19,12 +19,14 @@ pub fn settled_memory(database: &Database) -> usize {
     used
 }
 
-/// Waits for the memory in use to be that.
+/// Waits for no more memory to be in use than that. Less is fine: on a busy machine a worker that was about to give back what an
+/// earlier statement used can sleep through [`settled_memory`]'s quiet.
 #[track_caller]
 pub fn settles(database: &Database, expected: usize, what: &str) {
-    let begin = Instant::now();
-    while database.memory_used() != expected && begin.elapsed() < Duration::from_secs(5) {
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while database.memory_used() > expected && Instant::now() < deadline {
         std::thread::sleep(Duration::from_millis(1));
     }
-    assert_eq!(database.memory_used(), expected, "{what} kept memory");
+    let used = database.memory_used();
+    assert!(used <= expected, "{what} kept {} bytes", used - expected);
 }

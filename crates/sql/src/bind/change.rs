@@ -119,7 +119,7 @@ impl Binder<'_> {
                 Some(UpdateTableFromKind::AfterSet(from) | UpdateTableFromKind::BeforeSet(from)) => from,
             };
             let node = b.rows_to_change(item, others, update.selection.as_ref())?;
-            let assigned = b.assigned(&update.assignments, &table, &name)?;
+            let assigned = b.assigned(&update.assignments, (&table, &name), &columns)?;
             let (node, values) = assigned.joined(node, None);
             let set = table.names_of(values.iter().map(|(attribute, _)| *attribute));
             let fires = table.fires(b.resolver.placed(&name), &[Event::Update], set);

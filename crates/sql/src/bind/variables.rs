@@ -61,7 +61,7 @@ pub struct Simple {
 /// Prepares a statement whose names may mean what the resolver's [`variable`](Resolver::variable) says.
 pub fn prepare_within(text: &str, resolver: &dyn Resolver) -> Result<Within> {
     let parsed = crate::parse(text)?;
-    let mut binder = binder(&parsed, resolver);
+    let mut binder = Binder::of(&parsed, resolver, &[]);
     binder.variables = Variables::Noted(Vec::new());
     let Ast::Library(statement) = &parsed.ast else {
         return Err(Error::internal("a statement of a procedure that is none of the library's"));
@@ -100,7 +100,7 @@ pub fn prepare_within(text: &str, resolver: &dyn Resolver) -> Result<Within> {
 pub fn simple_within(text: &str, resolver: &dyn Resolver) -> Result<Option<Simple>> {
     let parsed = crate::parse(text)?;
     let Some(expr) = parsed.bare_expression() else { return Ok(None) };
-    let mut binder = binder(&parsed, resolver);
+    let mut binder = Binder::of(&parsed, resolver, &[]);
     binder.variables = Variables::Columns(Vec::new());
     let bound = zone::in_session(resolver, || binder.lone_expr(expr))?;
     let Variables::Columns(columns) = std::mem::take(&mut binder.variables) else { return Ok(None) };
@@ -122,21 +122,13 @@ pub struct CallWithin {
 /// Binds a CALL whose names may mean what the resolver says; none if it is another statement.
 pub fn call_within(parsed: &Parsed, resolver: &dyn Resolver) -> Result<Option<CallWithin>> {
     let Ast::Routine(routine @ RoutineAst::Call { .. }) = &parsed.ast else { return Ok(None) };
-    let mut binder = binder(parsed, resolver);
+    let mut binder = Binder::of(parsed, resolver, &[]);
     binder.variables = Variables::Columns(Vec::new());
     let bound = zone::in_session(resolver, || binder.routine_statement(routine, &parsed.text))?;
     let (Statement::Call { routine, arguments }, Variables::Columns(columns)) = (bound, binder.variables) else {
         return Err(Error::internal("a CALL that calls nothing"));
     };
     Ok(Some(CallWithin { routine, arguments, columns }))
-}
-
-fn binder<'a>(parsed: &'a Parsed, resolver: &'a dyn Resolver) -> Binder<'a> {
-    let mut binder = Binder::new(Some(&parsed.positions), resolver, &[]);
-    binder.limits.allow(8 * parsed.text.len());
-    binder.insert = parsed.insert.clone();
-    binder.locks = parsed.locks.clone();
-    binder
 }
 
 impl Parsed {

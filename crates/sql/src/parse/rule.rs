@@ -38,6 +38,10 @@ struct Reader<'a> {
 
 /// The statement, if it is one of these.
 pub(super) fn rule(tokens: &[TokenWithSpan], text: &str, positions: &Positions) -> Result<Option<RuleAst>> {
+    let is_rule = |t: &TokenWithSpan| as_word(&t.token).is_some_and(|word| word.value.eq_ignore_ascii_case("rule"));
+    if !tokens.iter().any(is_rule) {
+        return Ok(None);
+    }
     let visible = tokens.iter().filter(|t| !matches!(t.token, Token::Whitespace(_) | Token::EOF));
     let mut reader = Reader { tokens: visible.collect(), at: 0, text, positions };
     if reader.word("create") {

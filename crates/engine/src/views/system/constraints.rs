@@ -123,8 +123,8 @@ pub(super) const TABLES: &[SystemTable] = &[
                     text(&to.schema),
                     to.key.as_ref().map_or(Value::Null, text),
                     text(if to.is_full { "FULL" } else { "NONE" }),
-                    text(rule(to.on_update)),
-                    text(rule(to.on_delete)),
+                    text(to.on_update.name()),
+                    text(to.on_delete.name()),
                 ])
             };
             system.constraints().iter().filter_map(row).collect()
@@ -269,16 +269,6 @@ fn numbers(columns: &[(String, i64)]) -> Value {
 pub(super) fn array(values: impl Iterator<Item = i64>, of: SqlType) -> Value {
     let values: Vec<Value> = values.map(Value::Int).collect();
     encode(&values, of).unwrap_or(Value::Null)
-}
-
-fn rule(action: Action) -> &'static str {
-    match action {
-        Action::Refuse => "NO ACTION",
-        Action::Restrict => "RESTRICT",
-        Action::Cascade => "CASCADE",
-        Action::SetNull => "SET NULL",
-        Action::SetDefault => "SET DEFAULT",
-    }
 }
 
 fn letter(action: Action) -> &'static str {

@@ -28,6 +28,15 @@ pub(super) struct Assigned {
     queries: Vec<Node>,
 }
 
+/// What rows of are changed.
+#[derive(Clone, Copy)]
+struct To<'a> {
+    table: &'a Table,
+    name: &'a ObjectName,
+    /// The columns that have what the attributes are until then.
+    before: &'a [ColumnId],
+}
+
 impl Assigned {
     /// Whether queries give several attributes their values.
     pub fn has_queries(&self) -> bool {
@@ -59,27 +68,28 @@ impl Binder<'_> {
         assigned.joined(node, Some(self.plan.reference(column)))
     }
 
-    /// The values of SET, of the columns' types.
+    /// The values of SET, of the columns' types; `before` has what the attributes are until then.
     pub(super) fn assigned(
         &mut self,
         assignments: &[ast::Assignment],
-        table: &Table,
-        name: &ObjectName,
+        (table, name): (&Table, &ObjectName),
+        before: &[ColumnId],
     ) -> Result<Assigned> {
+        let to = To { table, name, before };
         self.names.level().clause = Clause::Update;
         let mut assigned = Assigned::default();
         for assignment in assignments {
             match (&assignment.target, &assignment.value) {
                 (AssignmentTarget::ColumnName(column), value) => {
-                    self.assign_to(&mut assigned, &[column], &[value], table, name)?;
+                    self.assign_to(&mut assigned, &[column], &[value], to)?;
                 }
                 (AssignmentTarget::Tuple(columns), value) => {
                     let columns: Vec<&ast::ObjectName> = columns.iter().collect();
                     match (query_in(value), row(value), value) {
-                        (Some(query), ..) => self.assign_query(&mut assigned, &columns, query, table, name)?,
-                        (_, Some(values), _) => self.assign_to(&mut assigned, &columns, &values, table, name)?,
+                        (Some(query), ..) => self.assign_query(&mut assigned, &columns, query, to)?,
+                        (_, Some(values), _) => self.assign_to(&mut assigned, &columns, &values, to)?,
                         (.., ast::Expr::Nested(value)) if columns.len() == 1 => {
-                            self.assign_to(&mut assigned, &columns, &[value], table, name)?;
+                            self.assign_to(&mut assigned, &columns, &[value], to)?;
                         }
                         _ => {
                             let message =
@@ -99,16 +109,15 @@ impl Binder<'_> {
         assigned: &mut Assigned,
         columns: &[&ast::ObjectName],
         values: &[&ast::Expr],
-        table: &Table,
-        name: &ObjectName,
+        to: To<'_>,
     ) -> Result<()> {
         self.check_width(columns, values.len())?;
         for (column, value) in columns.iter().zip(values) {
             if let Some((column, subscripts)) = self.subscripted(column) {
-                self.assign_part(assigned, (&column, &subscripts), value, table, name)?;
+                self.assign_part(assigned, (&column, &subscripts), value, to)?;
                 continue;
             }
-            let target = self.assigned_target(column, table, name, assigned)?;
+            let target = self.assigned_target(column, to, assigned)?;
             let value = self.assignment(&target, column, value)?;
             assigned.values.push((target.attribute, value));
         }
@@ -130,8 +139,7 @@ impl Binder<'_> {
         assigned: &mut Assigned,
         (column, subscripts): (&ast::ObjectName, &[ast::Expr]),
         written: &ast::Expr,
-        table: &Table,
-        name: &ObjectName,
+        To { table, name, before }: To<'_>,
     ) -> Result<()> {
         let position = self.text.name_position(column);
         let [ObjectNamePart::Identifier(ident)] = column.0.as_slice() else {
@@ -144,7 +152,7 @@ impl Binder<'_> {
         let at = assigned.values.iter().position(|(other, _)| *other == target.attribute);
         let old = match at {
             Some(at) => assigned.values.remove(at).1,
-            None => self.expr(&ast::Expr::Identifier(ident.clone()))?,
+            None => self.plan.reference(before[target.attribute]).at(position),
         };
         let value = self.expr(written)?;
         let value = self.with_part(old, subscripts, value, &target.name).map_err(|e| e.at(position))?.at(position);
@@ -196,8 +204,7 @@ impl Binder<'_> {
         assigned: &mut Assigned,
         columns: &[&ast::ObjectName],
         query: &ast::Query,
-        table: &Table,
-        name: &ObjectName,
+        to: To<'_>,
     ) -> Result<()> {
         let bound = self.subquery(query)?;
         self.check_width(columns, bound.output.len())?;
@@ -205,7 +212,7 @@ impl Binder<'_> {
         self.plan.padded.extend(made);
         assigned.queries.push(bound.node);
         for (column, output) in columns.iter().zip(&bound.output) {
-            let target = self.assigned_target(column, table, name, assigned)?;
+            let target = self.assigned_target(column, to, assigned)?;
             let position = self.text.name_position(column);
             self.check_not_computed(&target).map_err(|e| e.at(position))?;
             let value = self.plan.reference(output.column).at(position);
@@ -228,8 +235,7 @@ impl Binder<'_> {
     fn assigned_target(
         &mut self,
         column: &ast::ObjectName,
-        table: &Table,
-        name: &ObjectName,
+        To { table, name, .. }: To<'_>,
         assigned: &Assigned,
     ) -> Result<Target> {
         let position = self.text.name_position(column);

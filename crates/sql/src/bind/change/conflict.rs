@@ -111,7 +111,7 @@ impl Binder<'_> {
             let (row, updated, set) = (proposed.to_vec(), Vec::new(), Vec::new());
             return Ok(Resolved { node: filtered(node, is_new), row, updated, set });
         };
-        let assigned = self.assigned(&update.assignments, table, name)?;
+        let assigned = self.assigned(&update.assignments, (table, name), columns)?;
         let guard = assigned.has_queries().then(|| Expr::new(ExprKind::Not(Box::new(is_new.clone())), SqlType::Bool));
         if let Some(condition) = &update.selection {
             self.names.level().clause = Clause::Where;

@@ -52,7 +52,7 @@ impl Binder<'_> {
         (table, name): (&Table, &ObjectName),
     ) -> Result<Statement> {
         let (node, columns) = self.rows_of_factor(factor, others, update.selection.as_ref())?;
-        let assigned = self.assigned(&update.assignments, table, name)?;
+        let assigned = self.assigned(&update.assignments, (table, name), &columns)?;
         let (node, values) = assigned.joined(node, None);
         let (mut output, mut computed) = (self.row_of(table, &columns), Vec::new());
         for (attribute, value) in values {

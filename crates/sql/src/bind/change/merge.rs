@@ -119,7 +119,7 @@ impl Binder<'_> {
                 if update.update_predicate.is_some() || update.delete_predicate.is_some() {
                     return unsupported("WHERE in an action of MERGE", position);
                 }
-                queries = self.assigned(assignments, table, name)?;
+                queries = self.assigned(assignments, (table, name), columns)?;
                 let assigned = std::mem::take(&mut queries.values);
                 let mut row: Vec<Expr> = columns.iter().map(|&column| self.plan.reference(column)).collect();
                 assigned.into_iter().for_each(|(attribute, value)| row[attribute] = value);

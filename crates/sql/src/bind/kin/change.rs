@@ -9,10 +9,11 @@ use catalog::{Filling, Partitioning};
 use sqlparser::ast::{self, Statement as S, TableFactor, TableWithJoins};
 
 use super::{misread, query_of, quoted, statement_of, written};
+use crate::bind::expr::row;
 use crate::bind::parts::PlanBuilder;
 use crate::bind::scope::{CteBinding, PartRows};
 use crate::bind::{Binder, fold, unsupported};
-use crate::parse::{kept_expression, only};
+use crate::parse::{kept_expression, only, subscripts};
 use crate::{ObjectName, Outcome, Statement, Table, With, WithPart};
 
 /// The parts of a statement that is many.
@@ -84,6 +85,7 @@ impl Binder<'_> {
         };
         let mut parts = Parts::default();
         let moves = self.key_values(update, table, &children)?;
+        let given = if moves.is_some() { self.value_per_column(update)? } else { HashMap::new() };
         let mut left: Vec<String> = Vec::new();
         for (child, of) in &children {
             let mut own = update.clone();
@@ -95,7 +97,7 @@ impl Binder<'_> {
                     op: ast::UnaryOperator::Not,
                     expr: Box::new(ast::Expr::Nested(Box::new(stays.clone()))),
                 };
-                left.push(self.leaving(update, (child, name), table, (leaves, &known), &mut parts, text)?);
+                left.push(self.leaving(update, (child, name), (table, &given), (leaves, &known), &mut parts, text)?);
                 own.selection = Some(both(own.selection, stays));
             }
             self.counted_part(&mut parts, &S::Update(own), text)?;
@@ -156,27 +158,43 @@ impl Binder<'_> {
         Ok((!values.is_empty()).then_some(values))
     }
 
+    /// What the rows that leave a partition get, by column: 0A000 for what is no expression of the whole value.
+    fn value_per_column<'u>(&self, update: &'u ast::Update) -> Result<HashMap<String, &'u ast::Expr>> {
+        let mut values = HashMap::new();
+        for ast::Assignment { target, value } in &update.assignments {
+            let (targets, given) = match (target, row(value)) {
+                (ast::AssignmentTarget::ColumnName(target), _) => (std::slice::from_ref(target), vec![value]),
+                (ast::AssignmentTarget::Tuple(targets), Some(given)) if targets.len() == given.len() => {
+                    (targets.as_slice(), given)
+                }
+                _ => return unsupported("this assignment beside one to a partition key", self.text.start(value)),
+            };
+            for (target, value) in targets.iter().zip(given) {
+                let [ast::ObjectNamePart::Identifier(column)] = target.0.as_slice() else { continue };
+                if subscripts::parted(&column.value).1.is_some() {
+                    let position = self.text.start(value);
+                    return unsupported("assigning to an element beside a partition key", position);
+                }
+                values.insert(fold(column), value);
+            }
+        }
+        Ok(values)
+    }
+
     /// Deletes the rows that an UPDATE makes some of another partition. The name of the part that gives them as they will be.
     fn leaving(
         &mut self,
         update: &ast::Update,
         (child, name): (&ObjectName, &ObjectName),
-        table: &Table,
+        (table, values): (&Table, &HashMap<String, &ast::Expr>),
         (leaves, known): (ast::Expr, &ast::Ident),
         parts: &mut Parts,
         text: &str,
     ) -> Result<String> {
         let mut columns = Vec::new();
         for field in table.fields_to_fill() {
-            let assigned = update.assignments.iter().find_map(|assignment| match &assignment.target {
-                ast::AssignmentTarget::ColumnName(target) => match target.0.as_slice() {
-                    [ast::ObjectNamePart::Identifier(column)] if fold(column) == field => Some(&assignment.value),
-                    _ => None,
-                },
-                ast::AssignmentTarget::Tuple(_) => None,
-            });
             let alias = ast::Ident::with_quote('"', &field);
-            let expr = match assigned {
+            let expr = match values.get(&field) {
                 Some(value) => table.typed(&field, value)?,
                 None => ast::Expr::CompoundIdentifier(vec![known.clone(), alias.clone()]),
             };

@@ -1,7 +1,7 @@
 //! ALTER TABLE ... ATTACH and DETACH PARTITION, INHERIT and NO INHERIT, and what changes of a table are for those below it.
 
 use base::{Error, Result, SqlState};
-use catalog::{Action, Bound as PartitionBound, Field, Kinship};
+use catalog::{Bound as PartitionBound, Field, Kinship};
 use sqlparser::ast;
 
 use super::change::keys_of;
@@ -205,13 +205,6 @@ impl Binder<'_> {
             else {
                 continue;
             };
-            let action = |when: &str, action: Action| match action {
-                Action::Refuse => String::new(),
-                Action::Restrict => format!(" on {when} restrict"),
-                Action::Cascade => format!(" on {when} cascade"),
-                Action::SetNull => format!(" on {when} set null"),
-                Action::SetDefault => format!(" on {when} set default"),
-            };
             let deferrable = match key.deferrable {
                 None => "",
                 Some(false) => " deferrable",
@@ -227,8 +220,8 @@ impl Binder<'_> {
                 written(&to),
                 named(&referred, &key.referred).join(", "),
                 if key.is_full { " match full" } else { "" },
-                action("delete", key.on_delete),
-                action("update", key.on_update),
+                key.on_delete.clause("DELETE"),
+                key.on_update.clause("UPDATE"),
             );
             statements.push(self.bound_text(&text)?);
             self.plan = PlanBuilder::default();

@@ -1,5 +1,5 @@
-//! `concat(VARIADIC texts)` and its like, which the parser does not know: a call with an array for its last arguments, as one of a
-//! function that takes the array.
+//! Calls that the parser does not know: `concat(VARIADIC texts)` and its like, with an array for the last arguments, are written anew as
+//! calls of functions that take the array; `trim(BOTH FROM x)` loses its FROM.
 
 use sqlparser::ast::Ident;
 use sqlparser::keywords::Keyword;
@@ -21,7 +21,7 @@ const CALLS: &[(&str, &[&str], &[&str])] = &[
 ];
 
 /// The tokens with such calls written anew.
-pub(super) fn calls(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+pub(super) fn variadic(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     let is = |token: &Token, wanted: &str| as_word(token).is_some_and(|word| word.value.eq_ignore_ascii_case(wanted));
     // From the last one on, so that those before it stay where they are.
     while let Some(at) = tokens.iter().rposition(|t| is(&t.token, "variadic")) {
