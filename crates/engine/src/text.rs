@@ -383,7 +383,7 @@ fn plan_and_keep(environment: &mut Environment, parsed: &sql::Parsed, text: Text
             let open = || sql::bind_open(parsed, &resolver, text.parameters, Open::All).ok();
             let opened = text.is_half_open(&uses).then(open).flatten();
             if let Some((opened, uses)) = opened
-                && opened.plan().is_some_and(|plan| plan.has_arguments(uses.len()))
+                && opened.plan().is_some_and(|plan| Short::leaves_open(plan, &uses))
                 && let Some(result) = short_and_keep(environment, &opened, (text, uses), catalog)?
             {
                 return Ok(Some(result));
@@ -424,19 +424,19 @@ fn short_and_keep(
     let plan = execute::optimize(environment, plan.clone())?;
     let relation = |table| Source::relation(table).ok();
     let kept = match statement {
-        Statement::Query(_) => Short::of(&plan, uses.len()).and_then(|short| {
+        Statement::Query(_) => Short::of(&plan, &uses).and_then(|short| {
             let columns = statement::result_columns(&plan);
             Kept::of_query(text, &plan, (Some(short), None), columns, uses, catalog)
         }),
         Statement::Insert(insert) => relation(&insert.table).and_then(|relation| {
             let all: Vec<usize> = (0..relation.schema().attributes().len()).collect();
-            let change = ShortChange::of(&plan, &relation, (&ChangeKind::Insert, &all), None, uses.len())?;
+            let change = ShortChange::of(&plan, &relation, (&ChangeKind::Insert, &all), None, &uses)?;
             Kept::of_change(text, change, uses, catalog)
         }),
         Statement::Change(change) => relation(&change.table).and_then(|relation| {
             let returning = change.returning.as_deref().map(Arc::from);
             let does = (&change.kind, change.attributes.as_slice());
-            let change = ShortChange::of(&plan, &relation, does, returning, uses.len())?;
+            let change = ShortChange::of(&plan, &relation, does, returning, &uses)?;
             Kept::of_change(text, change, uses, catalog)
         }),
         _ => None,
@@ -463,7 +463,7 @@ fn query_and_keep(
 ) -> Result<QueryResult> {
     let plan = execute::optimize(environment, plan)?;
     let columns = statement::result_columns(&plan);
-    let short = Short::of(&plan, uses.len());
+    let short = Short::of(&plan, &uses);
     if let (Some(short), Some(catalog)) = (short, catalog)
         && let Some(kept) = Kept::of_query(text, &plan, (Some(short), None), columns.clone(), uses.clone(), catalog)
         && let Some(result) = run_short(environment, kept, text)
@@ -472,7 +472,7 @@ fn query_and_keep(
     }
     let prepared = execute::prepare(environment, &plan, false)?;
     if let Some(catalog) = catalog {
-        let ways = (Short::of(&plan, uses.len()), Some(prepared.clone()));
+        let ways = (Short::of(&plan, &uses), Some(prepared.clone()));
         if let Some(kept) = Kept::of_query(text, &plan, ways, columns.clone(), uses, catalog) {
             environment.database.0.kept.keep(Arc::new(kept));
         }

@@ -291,6 +291,62 @@ fn parameters_are_arguments_too() {
 }
 
 #[test]
+fn limits_are_arguments_too() {
+    let (mut keeps, mut plans) = pair(&[
+        "create table t (i integer primary key, k integer, x text)",
+        "create index t_i on t (i)",
+        "create index t_k on t (k, i)",
+        "insert into t select i, i % 100, 'x' || i from generate_series(1, 5000) as g(i)",
+        "create view five as select * from t where k = 7 order by i limit 5",
+    ]);
+    // The number of times, of 20, that a plan is known.
+    let queries = [
+        ("select i, x from t where i >= $1 order by i limit $2", 8),
+        ("select i, x from t where i >= $1 order by i limit $2 offset $3", 8),
+        ("select x from t where k = $1 order by i desc limit $2 offset $3", 8),
+        ("select k, i + 1 from t where k = $1 and i > $2 order by i limit 20 offset $3", 8),
+        ("select k, i + 1 from t where k = $1 order by i fetch first $2 rows only", 0),
+        ("select i from (select i from t where k = $1 order by i limit 10) s order by i limit $2", 0),
+        ("select i from (select i from t where k = $1 order by i limit $2) s order by i limit 10", 0),
+        ("with unused as (select i from t limit $2) select i from t where k = $1 order by i limit 10", 0),
+        ("select i from five where i >= $1 order by i limit $2", 0),
+        ("select count(*) from (select i from t where k = $1 limit $2) s", 0),
+        ("select exists (select from t where k = $1 limit $2)", 0),
+        ("select i from t where k = $1 and i in (select i from t where k = $1 order by i limit $2) order by i", 0),
+        ("select i from t where i = $1 limit $2", 0),
+        ("select i, (select count(*) from five) from t where k = $1 order by i limit $2", 0),
+    ];
+    let int = |n: i64| (Value::Int(n), SqlType::Integer);
+    for (sql, known) in queries {
+        let begin = keeps.database().runs_of_kept_plans();
+        for (n, limit, offset) in (0..)
+            .zip([3, 5, 2, 10, 7, 1, 0, 200, 2000, 4, -1, 9, 6, 100, 8, 3, 2, 1, 0, 50])
+            .map(|(n, limit)| (n, limit, [3, 1, 4, 0, 2, 60][n as usize % 6]))
+        {
+            let all = [int(1 + 2 * n), int(limit), int(offset)];
+            let parameters = &all[..if sql.contains("$3") { 3 } else { 2 }];
+            let kept = outcome(&mut keeps, sql, parameters);
+            assert_eq!(kept, outcome(&mut plans, sql, parameters), "{sql} with {parameters:?}");
+        }
+        let runs = keeps.database().runs_of_kept_plans() - begin;
+        assert!(runs >= known, "{sql}: {runs}");
+    }
+    for (limit, sql_type) in [
+        (Value::Int(4), SqlType::BigInt),
+        (Value::Null, SqlType::BigInt),
+        (Value::str("3"), SqlType::Text),
+        (Value::str("x"), SqlType::Text),
+        (Value::Decimal(25), SqlType::decimal(3, 1)),
+        (Value::Int(i64::MAX), SqlType::BigInt),
+    ] {
+        let parameters = [int(4000), (limit, sql_type)];
+        for sql in [queries[0].0, queries[9].0] {
+            assert_eq!(outcome(&mut keeps, sql, &parameters), outcome(&mut plans, sql, &parameters), "{parameters:?}");
+        }
+    }
+}
+
+#[test]
 fn the_time_stands_still_in_no_plan() {
     let mut session = database().connect();
     let first = outcome(&mut session, "select current_timestamp", &[]);

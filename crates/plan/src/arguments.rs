@@ -2,7 +2,7 @@
 
 use base::ids::Id;
 
-use crate::{Expr, ExprKind, Node, Plan};
+use crate::{ArgumentId, Expr, ExprKind, Node, Op, Plan};
 
 impl Plan {
     /// Makes constants of all arguments: the plan is for their values alone then, and the optimizer may draw conclusions
@@ -12,13 +12,44 @@ impl Plan {
         close_node(&mut self.root);
     }
 
-    /// Whether so many arguments, the first ones, are all in it: none has become something else.
-    pub fn has_arguments(&self, count: usize) -> bool {
-        let mut seen = vec![false; count];
+    /// Whether these arguments are all in its expressions: none has become something else.
+    pub fn has_arguments(&self, arguments: &[ArgumentId]) -> bool {
+        let mut seen = vec![false; arguments.iter().map(|id| id.index() + 1).max().unwrap_or(0)];
         self.ctes.values().for_each(|cte| find_in(&cte.plan, &mut seen));
         find_in(&self.root, &mut seen);
-        seen.iter().all(|seen| *seen)
+        arguments.iter().all(|id| seen[id.index()])
     }
+
+    /// How many rows it gives at most, and how many it skips, if it does so once: where its result is made, and nowhere below.
+    pub fn only_slice(&self) -> Option<(Option<u64>, u64)> {
+        let mut top = &self.root;
+        while let Op::Map { input, .. } = &top.op {
+            top = input;
+        }
+        let (Op::Sort { limit, offset, .. } | Op::Limit { limit, offset, .. }) = top.op else { return None };
+        let is_only = self.ctes.is_empty() && slices_in(&self.root) == usize::from(limit.is_some() || offset > 0);
+        is_only.then_some((limit, offset))
+    }
+}
+
+/// How many operators leave rows out by their number.
+fn slices_in(node: &Node) -> usize {
+    let own = match node.op {
+        Op::Sort { limit, offset, .. } | Op::Limit { limit, offset, .. } => limit.is_some() || offset > 0,
+        Op::GroupLimit { .. } => true,
+        _ => false,
+    };
+    let in_subqueries = |expr: &Expr| {
+        let mut number = 0;
+        expr.walk(&mut |expr| {
+            if let ExprKind::Subquery(subquery) = &expr.kind {
+                number += slices_in(&subquery.plan);
+            }
+        });
+        number
+    };
+    let within: usize = node.expressions().map(in_subqueries).sum();
+    usize::from(own) + within + node.inputs().map(slices_in).sum::<usize>()
 }
 
 fn find_in(node: &Node, seen: &mut [bool]) {

@@ -72,7 +72,7 @@ use parts::{Limits, PlanBuilder, Text};
 use scope::Names;
 use variables::Variables;
 
-pub use argument::{ArgumentSource, ArgumentUse, ArgumentValue, Open};
+pub use argument::{ArgumentRole, ArgumentSource, ArgumentUse, ArgumentValue, Open};
 pub use change::ViewOf;
 pub use routine::{column_type, row_type};
 pub use type_name::{names_domain, type_named};
@@ -118,6 +118,9 @@ fn statement(
         binder.arguments.repeated = argument::repeated(&parsed.text, parameters.len());
     }
     let bound = zone::in_session(resolver, || binder.statement(&parsed.ast, &parsed.text))?;
+    if binder.arguments.has_open_slices() {
+        return unsupported("an open limit beside another one", None);
+    }
     Ok((bound, binder.arguments.uses.unwrap_or_default()))
 }
 
@@ -193,6 +196,7 @@ impl<'a> Binder<'a> {
                 uses: None,
                 all_parameters: false,
                 repeated: Default::default(),
+                slices: 0,
                 row_numbers: Default::default(),
             },
             limits: Limits::default(),

@@ -22,8 +22,8 @@ mod split;
 mod statement;
 
 pub use bind::{
-    ArgumentSource, ArgumentUse, ArgumentValue, CallWithin, Open, Simple, ViewOf, Within, bind, bind_open, call_within,
-    column_type, names_domain, prepare, prepare_within, row_type, simple_within, type_named,
+    ArgumentRole, ArgumentSource, ArgumentUse, ArgumentValue, CallWithin, Open, Simple, ViewOf, Within, bind,
+    bind_open, call_within, column_type, names_domain, prepare, prepare_within, row_type, simple_within, type_named,
 };
 pub use literals::{Literal, Template};
 pub use parse::{Parsed, parse, parse_depth, parse_script};

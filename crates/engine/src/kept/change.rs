@@ -6,7 +6,7 @@ use std::sync::{Arc, Weak};
 use base::Budget;
 use catalog::Field;
 use plan::Plan;
-use sql::ChangeKind;
+use sql::{ArgumentUse, ChangeKind};
 use storage::{Relation, RowId, Transaction};
 use types::{Chunk, Column};
 
@@ -30,7 +30,7 @@ impl ShortChange {
         relation: &Arc<Relation>,
         (kind, attributes): (&ChangeKind, &[usize]),
         returning: Option<Arc<[Field]>>,
-        arguments: usize,
+        arguments: &[ArgumentUse],
     ) -> Option<Self> {
         if *kind == ChangeKind::Truncate {
             return None;

@@ -17,6 +17,7 @@ use std::sync::{Arc, Weak};
 use base::ids::Id;
 use plan::eval::eval;
 use plan::{ColumnId, Expr, ExprKind, Plan};
+use sql::ArgumentUse;
 use storage::transaction::Reads;
 use storage::{Relation, Snapshot};
 use types::{Chunk, ColumnBuilder, SqlType, Value};
@@ -102,6 +103,21 @@ struct Key {
 /// Which rows of all.
 #[derive(Clone, Copy)]
 struct Limit {
+    most: Count,
+    offset: Count,
+}
+
+/// A number of rows.
+#[derive(Clone, Copy)]
+enum Count {
+    Known(u64),
+    /// An argument of the statement.
+    At(Place),
+}
+
+/// A limit, with the numbers of a run.
+#[derive(Clone, Copy)]
+struct Slice {
     most: u64,
     offset: u64,
 }
@@ -117,6 +133,20 @@ struct Run<'r> {
 }
 
 impl Run<'_> {
+    fn count(&self, count: Count) -> Option<u64> {
+        match count {
+            Count::Known(rows) => Some(rows),
+            Count::At(place) => match &self.frame[place] {
+                Value::Int(rows) => u64::try_from(*rows).ok(),
+                _ => None,
+            },
+        }
+    }
+
+    fn slice(&self, limit: Limit) -> Option<Slice> {
+        Some(Slice { most: self.count(limit.most)?, offset: self.count(limit.offset)? })
+    }
+
     /// The value of an expression over places.
     fn value(&self, expr: &Expr) -> Option<Value> {
         match &expr.kind {
@@ -177,8 +207,13 @@ impl Short {
         builder::may_be(plan)
     }
 
-    /// An optimised plan as a short one, if it is one. Its statement has so many arguments.
-    pub fn of(plan: &Plan, arguments: usize) -> Option<Self> {
+    /// Whether a plan is as the binder made it of these arguments: none has become something else.
+    pub fn leaves_open(plan: &Plan, arguments: &[ArgumentUse]) -> bool {
+        builder::leaves_open(plan, arguments)
+    }
+
+    /// An optimised plan as a short one, if it is one. These are its statement's arguments.
+    pub fn of(plan: &Plan, arguments: &[ArgumentUse]) -> Option<Self> {
         Builder::short(plan, arguments)
     }
 
@@ -323,10 +358,11 @@ impl Step {
                     Some(true)
                 })?;
                 rows.sort_by(|(a, _), (b, _)| in_order(keys, a, b));
-                if is_open(keys, &rows, *limit) {
+                let slice = run.slice(*limit)?;
+                if is_open(keys, &rows, slice) {
                     return None;
                 }
-                for (_, row) in rows.iter().skip(limit.offset as usize).take(limit.most as usize) {
+                for (_, row) in rows.iter().skip(slice.offset as usize).take(slice.most as usize) {
                     run.set(carried, row);
                     if !out(run)? {
                         return Some(false);
@@ -335,12 +371,13 @@ impl Step {
                 Some(true)
             }
             Self::Limit { input, limit } => {
-                let (mut number, end) = (0, limit.offset.saturating_add(limit.most));
+                let Slice { most, offset } = run.slice(*limit)?;
+                let (mut number, end) = (0, offset.saturating_add(most));
                 let mut is_wanted = true;
-                if end > limit.offset {
+                if end > offset {
                     input.each(run, &mut |run| {
                         number += 1;
-                        if number > limit.offset {
+                        if number > offset {
                             is_wanted = out(run)?;
                         }
                         Some(is_wanted && number < end)
@@ -354,7 +391,7 @@ impl Step {
 
 /// Whether it is not the keys that say in which order sorted rows come, or which of them do: all that is selected has a say
 /// then, as sorts have it.
-fn is_open(keys: &[Key], rows: &[(Row, Row)], Limit { most, offset }: Limit) -> bool {
+fn is_open(keys: &[Key], rows: &[(Row, Row)], Slice { most, offset }: Slice) -> bool {
     let counts = |at: usize| at as u64 + 1 >= offset && (at as u64) < offset.saturating_add(most);
     let is_same = |a: &[Value], b: &[Value]| a.iter().zip(b).all(|(a, b)| a.is_identical(b));
     let ties = |(at, pair): (usize, &[(Row, Row)])| {

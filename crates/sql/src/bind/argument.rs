@@ -45,10 +45,39 @@ pub enum ArgumentSource {
 pub struct ArgumentUse {
     /// Where the value comes from.
     pub source: ArgumentSource,
-    /// The type of the column that it is compared with, or given to.
+    /// The type of the column that it is compared with, or given to; of a number of rows, its own.
     pub column: SqlType,
-    /// Whether the column is given it.
-    pub is_given: bool,
+    /// What the value is for.
+    pub role: ArgumentRole,
+}
+
+/// What an argument's value is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ArgumentRole {
+    /// It stands in an expression.
+    Operand,
+    /// A column is given it.
+    Given,
+    /// The rows that the statement's only LIMIT leaves; so many, for which the plan was made.
+    Limit(u64),
+    /// The rows that its OFFSET skips.
+    Offset(u64),
+}
+
+impl ArgumentRole {
+    fn is_count(self) -> bool {
+        matches!(self, Self::Limit(_) | Self::Offset(_))
+    }
+
+    /// Whether nothing follows from the number of rows: one row is the only one, none is nothing, and a plan that skips none is
+    /// another. Plans for other numbers hold for these, too.
+    fn is_any(self) -> bool {
+        match self {
+            Self::Limit(rows) => rows >= 2,
+            Self::Offset(rows) => rows >= 1,
+            Self::Operand | Self::Given => false,
+        }
+    }
 }
 
 /// A literal as it stands in the text, or a parameter's value.
@@ -66,6 +95,10 @@ impl ArgumentUse {
     /// The value as the plan wants it; none if a statement with this value is bound in another way, so that the plan
     /// does not hold for it.
     pub fn value(&self, value: ArgumentValue<'_>) -> Option<Value> {
+        if self.role.is_count() {
+            let ArgumentValue::Parameter(Value::Int(count), sql_type) = value else { return None };
+            return (sql_type == self.column && *count >= 0).then_some(Value::Int(*count));
+        }
         match value {
             ArgumentValue::Parameter(value, sql_type) if sql_type == self.column && !value.is_null() => {
                 return Some(value.clone());
@@ -79,7 +112,7 @@ impl ArgumentUse {
             ArgumentValue::Parameter(Value::Str(text), SqlType::Text) => untyped(text),
             ArgumentValue::Parameter(value, sql_type) => Expr::constant(value.clone(), sql_type),
         };
-        if self.is_given {
+        if self.role == ArgumentRole::Given {
             let given = assign(literal, self.column, "").ok()?;
             return given_value(&given);
         }
@@ -138,6 +171,8 @@ pub(super) struct Arguments<'a> {
     pub all_parameters: bool,
     /// Parameters that stand in the text more than once: one place may want a constant where another could be open.
     pub repeated: HashSet<usize>,
+    /// How many LIMIT and FETCH clauses the statement has.
+    pub slices: usize,
     /// Numbers of rows: a limit may be concluded from what they are compared with.
     pub row_numbers: HashSet<ColumnId>,
 }
@@ -171,7 +206,7 @@ impl Arguments<'_> {
         else {
             return false;
         };
-        uses.push(ArgumentUse { source, column: column.sql_type, is_given: false });
+        uses.push(ArgumentUse { source, column: column.sql_type, role: ArgumentRole::Operand });
         constant.kind = ExprKind::Argument(ArgumentId::from_index(uses.len() - 1), value);
         constant.sql_type = sql_type;
         true
@@ -184,7 +219,7 @@ impl Arguments<'_> {
         if let (true, Some(source), Some(value), Some(uses)) =
             (is_fixed, self.source(text, written), given_value(constant), &mut self.uses)
         {
-            uses.push(ArgumentUse { source, column, is_given: true });
+            uses.push(ArgumentUse { source, column, role: ArgumentRole::Given });
             constant.kind = ExprKind::Argument(ArgumentId::from_index(uses.len() - 1), value);
         }
     }
@@ -208,9 +243,25 @@ impl Arguments<'_> {
             return None;
         }
         let uses = self.uses.as_mut()?;
-        uses.push(ArgumentUse { source: ArgumentSource::Parameter(number), column: sql_type, is_given: false });
+        let source = ArgumentSource::Parameter(number);
+        uses.push(ArgumentUse { source, column: sql_type, role: ArgumentRole::Operand });
         let id = ArgumentId::from_index(uses.len() - 1);
         Some(Expr::new(ExprKind::Argument(id, value.clone()), sql_type))
+    }
+
+    /// Says of an argument that it is the number of rows of the statement's LIMIT or OFFSET; false: it has to be known.
+    pub(super) fn is_count(&mut self, id: ArgumentId, role: ArgumentRole) -> bool {
+        let usage = self.uses.as_mut().and_then(|uses| uses.get_mut(id.index()));
+        match usage.filter(|_| role.is_any()) {
+            Some(usage) => usage.role = role,
+            None => return false,
+        }
+        true
+    }
+
+    /// Whether numbers of rows are open that have to be known: beside another limit, which is which the plan does not say.
+    pub(super) fn has_open_slices(&self) -> bool {
+        self.slices > 1 && self.uses.iter().flatten().any(|usage| usage.role.is_count())
     }
 
     fn source(&self, text: &Text<'_>, written: &ast::Expr) -> Option<ArgumentSource> {

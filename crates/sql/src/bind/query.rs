@@ -9,6 +9,7 @@ use plan::{ExprKind, Node, Op};
 use sqlparser::ast::{self, CteAsMaterialized, LimitClause, ObjectNamePart, SetExpr, Visit, Visitor};
 use types::{SqlType, Value};
 
+use super::argument::ArgumentRole;
 use super::scope::CteBinding;
 use super::{Binder, Bound, fold, unsupported};
 use crate::bind::coerce::cast_to;
@@ -124,6 +125,7 @@ impl Binder<'_> {
 
     pub(super) fn slice(&mut self, query: &ast::Query) -> Result<Slice> {
         let mut slice = Slice::default();
+        self.arguments.slices += usize::from(query.limit_clause.is_some() || query.fetch.is_some());
         match &query.limit_clause {
             None => {}
             Some(LimitClause::LimitOffset { limit, offset, limit_by }) => {
@@ -133,15 +135,15 @@ impl Binder<'_> {
                 if let Some(percent) = limit.as_ref().and_then(percentage) {
                     slice.percent = Some(percent);
                 } else if let Some(limit) = limit {
-                    slice.limit = self.row_count(limit, "LIMIT")?;
+                    slice.limit = self.row_count(limit, "LIMIT", Some(ArgumentRole::Limit))?;
                 }
                 if let Some(offset) = offset {
-                    slice.offset = self.row_count(&offset.value, "OFFSET")?.unwrap_or(0);
+                    slice.offset = self.row_count(&offset.value, "OFFSET", Some(ArgumentRole::Offset))?.unwrap_or(0);
                 }
             }
             Some(LimitClause::OffsetCommaLimit { offset, limit }) => {
-                slice.limit = self.row_count(limit, "LIMIT")?;
-                slice.offset = self.row_count(offset, "OFFSET")?.unwrap_or(0);
+                slice.limit = self.row_count(limit, "LIMIT", None)?;
+                slice.offset = self.row_count(offset, "OFFSET", None)?.unwrap_or(0);
             }
         }
         if let Some(fetch) = &query.fetch {
@@ -154,15 +156,20 @@ impl Binder<'_> {
             }
             slice.with_ties = fetch.with_ties;
             slice.limit = match &fetch.quantity {
-                Some(quantity) => self.row_count(quantity, "FETCH")?,
+                Some(quantity) => self.row_count(quantity, "FETCH", None)?,
                 None => Some(1),
             };
         }
         Ok(slice)
     }
 
-    /// The number that an argument of LIMIT is; NULL means none.
-    fn row_count(&mut self, expr: &ast::Expr, what: &str) -> Result<Option<u64>> {
+    /// The number that an argument of LIMIT is; NULL means none. It may be left open in that role.
+    fn row_count(
+        &mut self,
+        expr: &ast::Expr,
+        what: &str,
+        role: Option<fn(u64) -> ArgumentRole>,
+    ) -> Result<Option<u64>> {
         let position = self.text.start(expr);
         let levels = std::mem::take(&mut self.names.levels);
         let bound = self.expr(expr);
@@ -174,6 +181,13 @@ impl Binder<'_> {
                     ExprKind::Const(value) => value,
                     _ => return Err(Error::new(SqlState::NUMERIC_OUT_OF_RANGE, "bigint out of range").at(position)),
                 }
+            }
+            (ExprKind::Argument(id, Value::Int(count)), t) if t.is_integer() => {
+                let count = u64::try_from(*count).ok();
+                return match count.zip(role) {
+                    Some((count, role)) if self.arguments.is_count(*id, role(count)) => Ok(Some(count)),
+                    _ => unsupported(format!("{what} of this argument"), position),
+                };
             }
             (ExprKind::Call(..) | ExprKind::Cast(_), t) if t.is_integer() => match fold_integers(&bound) {
                 Some(value) => Value::Int(value),

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use plan::Expr;
-use storage::index::KeyPart;
+use storage::index::{KeyPart, RowOrder};
 use storage::relation::FirstRows;
 use storage::{Comparison, RowId, ScanOp, ScanPredicate, Snapshot};
 use types::{SqlType, Value};
 
-use super::{On, Out, Place, Run};
+use super::{Limit, On, Out, Place, Run, Slice};
 use crate::key::key_part;
 
 /// Most parts of a key that is looked up; one of more is asked for as other predicates are.
@@ -29,7 +29,32 @@ pub(super) struct Access {
     /// Those of them that the table has, in order.
     pub stored: Arc<[usize]>,
     /// The first rows in an order are enough.
-    pub first: Option<FirstRows>,
+    pub first: Option<First>,
+}
+
+/// So many first rows, and those that are skipped before.
+#[derive(Clone, Copy)]
+pub(super) struct First {
+    pub order: RowOrder,
+    pub limit: Limit,
+}
+
+impl First {
+    /// More first rows than these are no few.
+    const MOST: u64 = 256;
+
+    /// For a run, if they are few.
+    fn rows(self, run: &Run<'_>) -> Option<FirstRows> {
+        let Slice { most, offset } = run.slice(self.limit)?;
+        let rows = Self::few(most, offset)?;
+        Some(FirstRows { order: self.order, rows })
+    }
+
+    /// How many they are, if they are few.
+    pub fn few(most: u64, offset: u64) -> Option<usize> {
+        let rows = most.checked_add(offset)?;
+        (1..=Self::MOST).contains(&rows).then_some(rows as usize)
+    }
 }
 
 /// What an index is asked for.
@@ -91,7 +116,8 @@ impl Access {
         }
         let predicates = self.predicates(run)?;
         self.note(run, &predicates);
-        let found = run.snapshots[self.table].search(&predicates, self.first.as_slice())?;
+        let first = self.first.and_then(|first| first.rows(run));
+        let found = run.snapshots[self.table].search(&predicates, first.as_slice())?;
         self.each_of(found, run, out)
     }
 

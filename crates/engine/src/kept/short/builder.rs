@@ -5,22 +5,22 @@ use std::sync::Arc;
 
 use base::ids::Id;
 use functions::ScalarFunction;
-use plan::{BuildSide, ColumnId, Compare, Expr, ExprKind, JoinKind, Node, Op, Plan, SortKey, TableId, TableInfo};
+use plan::{
+    ArgumentId, BuildSide, ColumnId, Compare, Expr, ExprKind, JoinKind, Node, Op, Plan, SortKey, TableId, TableInfo,
+};
+use sql::{ArgumentRole, ArgumentUse};
 use storage::index::RowOrder;
-use storage::relation::FirstRows;
 use storage::{Comparison, Relation};
 use types::SqlType;
 
-use super::access::{Access, Asked, Op as AskedOp};
+use super::access::{Access, Asked, First, Op as AskedOp};
 use super::group::{Aggregate, Group};
 use super::join::{Join, Kind};
-use super::{FIRST_PLACE, Key, Limit, Place, Short, Step};
+use super::{Count, FIRST_PLACE, Key, Limit, Place, Short, Step};
 use crate::source::Source;
 
 /// Plans over more tables are made for joins of many rows.
 const MOST_TABLES: usize = 4;
-/// More first rows than these are no few.
-const MOST_FIRST: u64 = 256;
 /// More constant rows than these are no few.
 const MOST_VALUES: usize = 64;
 
@@ -31,8 +31,10 @@ pub(super) struct Builder<'p> {
     places: HashMap<ColumnId, Place>,
     next: Place,
     relations: Vec<Arc<Relation>>,
-    /// Of the sort right above a scan, the first key and how many rows are enough.
-    first: Option<(&'p SortKey, u64)>,
+    /// Of the sort right above a scan, the first key and which rows are enough.
+    first: Option<(&'p SortKey, Limit)>,
+    /// Arguments that the numbers of rows are of the plan's only LIMIT and OFFSET.
+    counts: (Option<Place>, Option<Place>),
     /// Whether a scan is asked for what a join above it tells.
     is_looked_up: bool,
 }
@@ -51,16 +53,45 @@ pub(super) fn may_be(plan: &Plan) -> bool {
     plan.tables.len() <= MOST_TABLES && plan.ctes.is_empty() && all_few && plan.tables.values().all(has_index)
 }
 
+/// Whether a plan is as the binder made it of these arguments: none has become something else.
+pub(super) fn leaves_open(plan: &Plan, arguments: &[ArgumentUse]) -> bool {
+    let is_operand =
+        |id: &ArgumentId| matches!(arguments[id.index()].role, ArgumentRole::Operand | ArgumentRole::Given);
+    let operands: Vec<ArgumentId> = (0..arguments.len()).map(ArgumentId::from_index).filter(is_operand).collect();
+    plan.has_arguments(&operands) && has_counts(plan, arguments)
+}
+
+/// Whether the numbers of rows among the arguments are those of the plan's only LIMIT and OFFSET.
+fn has_counts(plan: &Plan, arguments: &[ArgumentUse]) -> bool {
+    let slice = || plan.only_slice();
+    arguments.iter().all(|usage| match usage.role {
+        ArgumentRole::Operand | ArgumentRole::Given => true,
+        ArgumentRole::Limit(rows) => slice().is_some_and(|(limit, _)| limit == Some(rows)),
+        ArgumentRole::Offset(rows) => slice().is_some_and(|(_, offset)| offset == rows),
+    })
+}
+
 /// A step, and where the values of its rows lie.
 type Built = (Step, Vec<Place>);
 
 impl<'p> Builder<'p> {
-    pub fn short(plan: &'p Plan, arguments: usize) -> Option<Short> {
-        if plan.tables.len() > MOST_TABLES || !plan.ctes.is_empty() {
+    pub fn short(plan: &'p Plan, arguments: &[ArgumentUse]) -> Option<Short> {
+        if plan.tables.len() > MOST_TABLES || !plan.ctes.is_empty() || !has_counts(plan, arguments) {
             return None;
         }
-        let (places, relations) = (HashMap::new(), Vec::new());
-        let mut builder = Self { plan, places, next: arguments, relations, first: None, is_looked_up: false };
+        let place = |is: fn(ArgumentRole) -> bool| arguments.iter().position(|usage| is(usage.role));
+        let mut builder = Self {
+            plan,
+            places: HashMap::new(),
+            next: arguments.len(),
+            relations: Vec::new(),
+            first: None,
+            counts: (
+                place(|role| matches!(role, ArgumentRole::Limit(_))),
+                place(|role| matches!(role, ArgumentRole::Offset(_))),
+            ),
+            is_looked_up: false,
+        };
         let (root, _) = builder.step(&plan.root, &[])?;
         let types = plan.output.iter().map(|(_, column)| plan.columns[*column].sql_type).collect();
         let output = plan.output.iter().map(|(_, column)| builder.places.get(column).copied());
@@ -69,7 +100,7 @@ impl<'p> Builder<'p> {
             types,
             output: output.collect::<Option<_>>()?,
             relations: builder.relations.iter().map(Arc::downgrade).collect(),
-            arguments,
+            arguments: arguments.len(),
             places: builder.next,
             runs: 0.into(),
             gave_up: 0.into(),
@@ -132,7 +163,9 @@ impl<'p> Builder<'p> {
                 Some((Step::Distinct { input: input.into(), places: places.clone() }, places))
             }
             Op::Sort { input, keys, limit, offset } => {
-                self.first = limit.and_then(|limit| Some((keys.first()?, limit.checked_add(*offset)?)));
+                let few = keys.first().filter(|_| limit.is_some_and(|most| First::few(most, *offset).is_some()));
+                let limit = self.limit(*limit, *offset);
+                self.first = few.map(|key| (key, limit));
                 let (input, carried) = self.step(input, &[])?;
                 let key = |key: &SortKey| {
                     let SortKey { expr, descending, nulls_first } = key;
@@ -140,12 +173,11 @@ impl<'p> Builder<'p> {
                     Some(Key { expr, descending: *descending, nulls_first: *nulls_first })
                 };
                 let keys = keys.iter().map(key).collect::<Option<_>>()?;
-                let limit = Limit { most: limit.unwrap_or(u64::MAX), offset: *offset };
                 Some((Step::Sort { input: input.into(), keys, limit, carried: carried.clone() }, carried))
             }
             Op::Limit { input, limit, offset } => {
                 let (input, places) = self.step(input, &[])?;
-                let limit = Limit { most: limit.unwrap_or(u64::MAX), offset: *offset };
+                let limit = self.limit(*limit, *offset);
                 Some((Step::Limit { input: input.into(), limit }, places))
             }
             Op::CteScan { .. }
@@ -157,11 +189,24 @@ impl<'p> Builder<'p> {
         }
     }
 
+    fn limit(&self, limit: Option<u64>, offset: u64) -> Limit {
+        let (most, skipped) = self.counts;
+        let most = match (limit, most) {
+            (Some(_), Some(place)) => Count::At(place),
+            (known, _) => Count::Known(known.unwrap_or(u64::MAX)),
+        };
+        let offset = match skipped {
+            Some(place) if offset > 0 => Count::At(place),
+            _ => Count::Known(offset),
+        };
+        Limit { most, offset }
+    }
+
     fn scan(
         &mut self,
         (table, columns, predicates): (TableId, &[(usize, ColumnId)], &'p [Expr]),
         told: &'p [Expr],
-        first: Option<(&SortKey, u64)>,
+        first: Option<(&SortKey, Limit)>,
     ) -> Option<Built> {
         let Ok(Source::Stored(_, relation)) = Source::of(&self.plan.tables[table].source) else { return None };
         let relation = relation.clone();
@@ -179,17 +224,16 @@ impl<'p> Builder<'p> {
         let before = asked.len();
         asked.extend(told.iter().filter_map(of_predicate));
         let key = Access::key_of(&asked, schema.primary_key());
-        let order = first.filter(|_| key.is_none() && is_all && told.is_empty()).and_then(|(key, rows)| {
+        let order = first.filter(|_| key.is_none() && is_all && told.is_empty()).and_then(|(key, limit)| {
             let column = key.expr.as_column()?;
             let attribute = columns.iter().find(|(_, c)| *c == column)?.0;
             let order = RowOrder { attribute, descending: key.descending, nulls_first: Some(key.nulls_first) };
-            let rows = usize::try_from(rows).ok()?;
-            (1..=MOST_FIRST as usize).contains(&rows).then_some(FirstRows { order, rows })
+            Some(First { order, limit })
         });
         let is_indexed = |index: &Arc<storage::index::OrderedIndex>| {
             let parts = &index.definition().parts;
             let is_asked = asked.iter().any(|asked| asked.narrows() && asked.attribute == parts[0].attribute);
-            let has_order = |first: FirstRows| parts.iter().any(|part| part.attribute == first.order.attribute);
+            let has_order = |first: First| parts.iter().any(|part| part.attribute == first.order.attribute);
             is_asked || index.definition().only.is_some() || order.is_some_and(has_order)
         };
         if key.is_none() && !relation.indexes().iter().any(is_indexed) {
