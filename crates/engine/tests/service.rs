@@ -65,10 +65,10 @@ fn fetching_counts_and_each_statement_of_a_script_has_its_own_time() {
     let database = database();
     let mut session = database.connect();
     fill(&mut session);
-    run(&mut session, "set statement_timeout = '200ms'");
+    run(&mut session, "set statement_timeout = '1s'");
     let mut result = session.execute("select a.x from t a, t b", &[]).unwrap();
     assert!(result.next_chunk().unwrap().is_some());
-    std::thread::sleep(Duration::from_millis(300));
+    std::thread::sleep(Duration::from_millis(1200));
     let end = loop {
         match result.next_chunk() {
             Ok(Some(_)) => {}
@@ -78,17 +78,17 @@ fn fetching_counts_and_each_statement_of_a_script_has_its_own_time() {
     };
     assert!(end.message().contains("statement timeout"), "{end}");
     drop(result);
-    // Four times 100 ms.
+    // Four times 400 ms.
     let script = "select 1; select 2; select 3; select 4";
     session
         .run_script(script, |_, result| {
-            std::thread::sleep(Duration::from_millis(100));
+            std::thread::sleep(Duration::from_millis(400));
             result.rows().map(drop)
         })
         .unwrap();
     // A timeout stops its statement, not the call.
     let mut seen = 0;
-    let script = "set statement_timeout = 20; select count(*) from t a, t b, t c where a.x + b.x + c.x = -1; select 1";
+    let script = "set statement_timeout = 1000; select count(*) from t a, t b, t c where a.x + b.x + c.x = -1; select 1";
     let error = session.run_script(script, |_, result| {
         seen += 1;
         match result.rows() {
