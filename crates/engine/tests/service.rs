@@ -88,7 +88,8 @@ fn fetching_counts_and_each_statement_of_a_script_has_its_own_time() {
         .unwrap();
     // A timeout stops its statement, not the call.
     let mut seen = 0;
-    let script = "set statement_timeout = 1000; select count(*) from t a, t b, t c where a.x + b.x + c.x = -1; select 1";
+    let script =
+        "set statement_timeout = 1000; select count(*) from t a, t b, t c where a.x + b.x + c.x = -1; select 1";
     let error = session.run_script(script, |_, result| {
         seen += 1;
         match result.rows() {

@@ -11,6 +11,8 @@ use types::{SqlType, Value};
 use super::{Limit, On, Out, Place, Run, Slice};
 use crate::key::key_part;
 
+/// To start pipelines takes as long as to read so many rows where they lie.
+const MOST_FOUND: usize = 256;
 /// Most parts of a key that is looked up; one of more is asked for as other predicates are.
 const MOST_PARTS: usize = 8;
 
@@ -40,9 +42,6 @@ pub(super) struct First {
 }
 
 impl First {
-    /// More first rows than these are no few.
-    const MOST: u64 = 256;
-
     /// For a run, if they are few.
     fn rows(self, run: &Run<'_>) -> Option<FirstRows> {
         let Slice { most, offset } = run.slice(self.limit)?;
@@ -53,7 +52,7 @@ impl First {
     /// How many they are, if they are few.
     pub fn few(most: u64, offset: u64) -> Option<usize> {
         let rows = most.checked_add(offset)?;
-        (1..=Self::MOST).contains(&rows).then_some(rows as usize)
+        (1..=MOST_FOUND as u64).contains(&rows).then_some(rows as usize)
     }
 }
 
@@ -117,7 +116,7 @@ impl Access {
         let predicates = self.predicates(run)?;
         self.note(run, &predicates);
         let first = self.first.and_then(|first| first.rows(run));
-        let found = run.snapshots[self.table].search(&predicates, first.as_slice())?;
+        let found = run.snapshots[self.table].search_few(&predicates, first.as_slice(), MOST_FOUND)?;
         self.each_of(found, run, out)
     }
 

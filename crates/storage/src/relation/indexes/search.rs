@@ -31,7 +31,17 @@ impl Snapshot {
     /// Rows among which are all that satisfy the predicates, in the order of their ids, if some index finds them and they are
     /// few. Where the first ones in some orders are enough, an index that has them in that order finds these.
     pub fn search(&self, predicates: &Arc<[ScanPredicate]>, enough: &[FirstRows]) -> Option<Vec<RowId>> {
-        self.search_most(predicates, enough, (self.rows() / ROWS_A_FOUND).max(FEW))
+        self.search_few(predicates, enough, FEW)
+    }
+
+    /// The same for whom so many rows are few, of however many the table has.
+    pub fn search_few(
+        &self,
+        predicates: &Arc<[ScanPredicate]>,
+        enough: &[FirstRows],
+        few: usize,
+    ) -> Option<Vec<RowId>> {
+        self.search_most(predicates, enough, (self.rows() / ROWS_A_FOUND).max(few))
     }
 
     pub(super) fn search_most(
