@@ -70,9 +70,10 @@ pub(super) const ROWS: &[Scalar] = &[
         None,
         |c| {
             let (array, element) = c.array(0)?;
-            array::slice(array, element, Some(c.int(1)?), Some(c.int(2)?))
+            let bounds = (1..c.len()).step_by(2).map(|at| Ok((c.int(at)?, c.int(at + 1)?)));
+            array::slice_each(array, element, &bounds.collect::<Result<Vec<_>>>()?)
         },
-        "The elements from one number to another.",
+        "The elements from one number to another, in each dimension that is asked for.",
         ("(ARRAY[3, 5, 8, 9])[2:3]", "{5,8}"),
     ),
     Scalar::operator(

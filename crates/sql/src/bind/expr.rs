@@ -42,6 +42,7 @@ use types::ops::date::{time_of_timestamp, timestamp_to_date, timetz};
 use super::{Binder, unsupported, zone};
 use crate::bind::coerce::{boolean, known};
 use crate::parse::stars::is_star;
+pub(super) use call::parts_of_text;
 pub(super) use literal::number;
 pub(super) use named::{call, no_function};
 pub(super) use once::{entries, row};

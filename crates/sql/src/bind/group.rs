@@ -202,6 +202,10 @@ impl PlanBuilder {
         let Grouping { groups, aggregates, ordered_sets, direct_arguments, groupings } = grouping;
         let has_empty_set = groups.has_empty_set();
         let Groups { keys, sets } = groups;
+        // It has the group's value, NULL where that is no key, and the rows of the group are compared with it before they are one.
+        if let (Some(_), Some(by_group)) = (&sets, direct_arguments.iter().find(|e| !e.columns().is_empty())) {
+            return unsupported("a column as a direct argument beside GROUPING SETS", by_group.position);
+        }
         let from: HashSet<ColumnId> = input.columns().into_iter().collect();
         let mut named = Vec::with_capacity(keys.len());
         for expr in keys {
@@ -211,6 +215,16 @@ impl PlanBuilder {
                 (None, None) => "group".to_owned(),
             };
             named.push((self.column_for(&name, &expr), expr));
+        }
+        let above: Vec<&mut Expr> = above.collect();
+        if sets.is_none() {
+            let read = items.iter().map(|item| &item.expr).chain(above.iter().map(|e| &**e)).chain(&direct_arguments);
+            let told = self.told_by_keys(&input, &named, read.flat_map(Expr::columns));
+            for column in told {
+                let value = self.reference(column);
+                let name = self.columns[column].name.clone();
+                named.push((self.column_for(&name, &value), value));
+            }
         }
         if !has_empty_set {
             for (column, call) in &aggregates {
@@ -252,6 +266,34 @@ impl PlanBuilder {
             }
         };
         Ok(with_groupings(node, &groupings, &masks, numbered))
+    }
+
+    /// Of columns that are read, those of which a group has one value because it has one row of their table: the whole primary key is
+    /// among the keys of the groups. They become keys too, which makes no more groups.
+    fn told_by_keys(
+        &self,
+        input: &Node,
+        named: &[(ColumnId, Expr)],
+        read: impl Iterator<Item = ColumnId>,
+    ) -> Vec<ColumnId> {
+        let keys: HashSet<ColumnId> = named.iter().filter_map(|(_, expr)| expr.as_column()).collect();
+        let mut told = HashSet::new();
+        input.walk(&mut |node| {
+            let Op::Scan { table, columns, .. } = &node.op else { return };
+            let is_key =
+                |attribute: &usize| columns.iter().any(|(at, column)| at == attribute && keys.contains(column));
+            let indexes = self.tables[*table].statistics.indexes();
+            if indexes.iter().any(|index| index.is_primary && index.attributes().iter().all(is_key)) {
+                told.extend(columns.iter().map(|(_, column)| *column).filter(|column| !keys.contains(column)));
+            }
+        });
+        let mut all: Vec<ColumnId> = Vec::new();
+        for column in read.filter(|column| told.contains(column)) {
+            if !all.contains(&column) {
+                all.push(column);
+            }
+        }
+        all
     }
 
     /// One aggregation.

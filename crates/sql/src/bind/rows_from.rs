@@ -76,11 +76,17 @@ impl Binder<'_> {
         for column in columns {
             let Some(data_type) = &column.data_type else { continue };
             let field = fold(&column.name);
-            let read = format!("e.v ->> '{}'", field.replace('\'', "''"));
+            let key = format!("'{}'", field.replace('\'', "''"));
             let named = Ident::with_quote('"', field);
-            let is_json = matches!(self.sql_type(data_type)?, SqlType::Json | SqlType::Jsonb);
-            let read = if is_json { read.replacen("->>", "->", 1) } else { read };
-            items.push(format!("CAST({read} AS {data_type}) AS {named}"));
+            let read = match self.sql_type(data_type)? {
+                SqlType::Json | SqlType::Jsonb => format!("CAST(e.v -> {key} AS {data_type})"),
+                // Of arrays and objects, or as they are written as texts.
+                SqlType::Array(_) | SqlType::Struct(_) => {
+                    format!("struct_extract(CAST(e.v AS STRUCT({named} {data_type})), {key})")
+                }
+                _ => format!("CAST(e.v ->> {key} AS {data_type})"),
+            };
+            items.push(format!("{read} AS {named}"));
         }
         if items.is_empty() || items.len() < columns.len() {
             let message = "a column definition list is required for functions returning \"record\"";

@@ -8,7 +8,7 @@ use sqlparser::ast::{self, FunctionArg, FunctionArgExpr, TableAlias};
 use types::{SqlType, Value};
 
 use super::coerce::{cast_to, is_untyped};
-use super::expr::call;
+use super::expr::{call, parts_of_text};
 use super::from::{FromItem, one_row};
 use super::parts::PlanBuilder;
 use super::scope::{Clause, Level, Relation, Scope, ScopeColumn, Unnested};
@@ -172,7 +172,7 @@ impl Binder<'_> {
                 let parts = rows_of_json(name).unwrap_or_default();
                 parts.iter().map(|(part, _)| call(part, vec![value.clone()], position)).collect()
             }
-            "string_to_table" => Ok(vec![call("string_to_array", bound, position)?]),
+            "string_to_table" => Ok(vec![parts_of_text(bound, position)?]),
             "regexp_matches" => Ok(vec![call("regexp_match_rows", bound, position)?]),
             "regexp_split_to_table" => Ok(vec![call("regexp_split_to_array", bound, position)?]),
             "jsonb_path_query" | "jsonb_path_query_tz" => {

@@ -18,8 +18,6 @@ use crate::position::Positions;
 /// What the two terms are called around their own queries.
 const FIRST: &str = "#first";
 const NEXT: &str = "#next";
-/// The field that says how deep a row is.
-const DEPTH: &str = "*DEPTH*";
 
 /// What stands behind a query of WITH.
 #[derive(Debug)]
@@ -266,28 +264,27 @@ fn traversed(alias: &mut TableAlias, query: &mut Query, traversal: &Traversal) -
     }
     let wrapped = |term: &str, is_first: bool| -> Vec<String> {
         let of = |ident: &Ident| format!("\"{term}\".{}", quoted(ident));
-        let field = |ident: &Ident| format!("{}: {}", text(&folded(ident)), of(ident));
-        let fields = |idents: &[Ident]| idents.iter().map(field).collect::<Vec<_>>().join(", ");
+        let fields = |idents: &[Ident]| idents.iter().map(of).collect::<Vec<_>>().join(", ");
         let list = |column: &Ident, idents: &[Ident]| match is_first {
-            true => format!("[{{{}}}]", fields(idents)),
-            false => format!("{} || [{{{}}}]", of(column), fields(idents)),
+            true => format!("ARRAY[ROW({})]", fields(idents)),
+            false => format!("{} || ROW({})", of(column), fields(idents)),
         };
         let mut items: Vec<String> = names.iter().map(of).collect();
         if let Some(Search { is_depth, by, column }) = search {
             let depth = match is_first {
                 true => "0::bigint".to_owned(),
-                false => format!("struct_extract({}, {}) + 1", of(column), text(DEPTH)),
+                false => format!("({}).f1 + 1", of(column)),
             };
             let made = match is_depth {
                 true => list(column, by),
-                false => format!("{{{}: {depth}, {}}}", text(DEPTH), fields(by)),
+                false => format!("ROW({depth}, {})", fields(by)),
             };
             items.push(format!("{made} AS {}", quoted(column)));
         }
         if let Some(Cycle { of: columns, mark, values: (yes, no), path }) = cycle {
             let made = match is_first {
                 true => no.clone(),
-                false => format!("CASE WHEN {{{}}} = ANY ({}) THEN {yes} ELSE {no} END", fields(columns), of(path)),
+                false => format!("CASE WHEN ROW({}) = ANY ({}) THEN {yes} ELSE {no} END", fields(columns), of(path)),
             };
             items.push(format!("{made} AS {}", quoted(mark)));
             items.push(format!("{} AS {}", list(path, columns), quoted(path)));
@@ -365,8 +362,4 @@ fn folded(ident: &Ident) -> String {
 
 fn quoted(ident: &Ident) -> String {
     Ident::with_quote('"', folded(ident)).to_string()
-}
-
-fn text(value: &str) -> String {
-    format!("'{}'", value.replace('\'', "''"))
 }

@@ -23,7 +23,7 @@ mod validate;
 #[cfg(test)]
 mod tests;
 
-pub use change::{concat, delete_item, delete_key, delete_keys, delete_path, insert, pretty, set, strip_nulls};
+pub use change::{assign, concat, delete_item, delete_key, delete_keys, delete_path, insert, pretty, set, strip_nulls};
 pub use contain::{contains, exists};
 pub use edit::{Edit, edit, merge_patch, minified, sorted};
 pub use error::MAX_DEPTH;

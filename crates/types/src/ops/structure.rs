@@ -183,6 +183,10 @@ fn unquoted(text: &str) -> (String, bool) {
 
 /// A JSON object as a struct: members by the names of fields.
 pub fn of_json(object: &str, of: &StructType) -> Result<Value> {
+    if of.is_row && !object.trim_start().starts_with('{') {
+        let what = if object.trim_start().starts_with('[') { "an array" } else { "a scalar" };
+        return Err(Error::new(SqlState("22023"), format!("cannot call populate_composite on {what}")));
+    }
     let mut made = String::new();
     let mut values = Vec::with_capacity(of.fields.len());
     for field in &of.fields {
@@ -200,6 +204,12 @@ fn value_of_json(member: &str, sql_type: SqlType) -> Result<Value> {
     let member = member.trim();
     match sql_type {
         _ if member == "null" => Ok(Value::Null),
+        // As it is written as a text.
+        SqlType::Struct(&StructType { is_row: true, .. }) | SqlType::Array(_) if member.starts_with('"') => {
+            let mut made = String::new();
+            let text = json::path_text(member, "", &mut made)?.value(&made);
+            cast_value(&text, SqlType::Text, sql_type)
+        }
         SqlType::Struct(of) => of_json(member, of),
         SqlType::Array(&element) => {
             let Value::Str(parts) = json::elements(member, "a cast")? else { return Ok(Value::Null) };

@@ -9,8 +9,6 @@ use types::{SqlType, Value};
 
 use crate::bind::Binder;
 use crate::bind::coerce::{assign, cast_to};
-use crate::bind::expr::array::alone;
-use crate::bind::expr::json::step;
 use crate::bind::expr::named::call;
 use crate::bind::expr::row;
 use crate::bind::insert::Target;
@@ -165,23 +163,14 @@ impl Binder<'_> {
         let sql_type = old.sql_type;
         let [first, rest @ ..] = subscripts else { return assign(value, sql_type, name) };
         if sql_type == SqlType::Jsonb {
-            let empty = Expr::constant(Value::str("{}"), SqlType::Null);
-            let empty = cast_to(empty, SqlType::Jsonb)?;
-            let old = Expr::new(ExprKind::Coalesce(vec![old, empty]), SqlType::Jsonb);
-            let step_to = self.expr(first)?;
-            let inner = match rest {
-                [] => {
-                    let null = cast_to(Expr::constant(Value::str("null"), SqlType::Null), SqlType::Jsonb)?;
-                    let value = assign(value, SqlType::Jsonb, name)?;
-                    Expr::new(ExprKind::Coalesce(vec![value, null]), SqlType::Jsonb)
-                }
-                _ => {
-                    let inner = step(old.clone(), step_to.clone(), false, None)?;
-                    self.with_part(inner, rest, value, name)?
-                }
-            };
-            let path = alone(cast_to(step_to, SqlType::Text)?, |_| true)?;
-            return call("jsonb_set", vec![old, path, inner], None);
+            let jsonb = |text: &str| cast_to(Expr::constant(Value::str(text), SqlType::Null), SqlType::Jsonb);
+            let is_number = self.expr(first)?.sql_type.is_integer();
+            let nothing = jsonb(if is_number { "[]" } else { "{}" })?;
+            let old = Expr::new(ExprKind::Coalesce(vec![old, nothing]), SqlType::Jsonb);
+            let value = assign(value, SqlType::Jsonb, name)?;
+            let value = Expr::new(ExprKind::Coalesce(vec![value, jsonb("null")?]), SqlType::Jsonb);
+            let path = self.path(subscripts.iter())?;
+            return Ok(Expr::new(ExprKind::Call(ScalarFunction::JSONB_ASSIGN, vec![old, path, value]), SqlType::Jsonb));
         }
         let Some(element) = sql_type.element() else {
             let message = format!("cannot subscript type {sql_type} because it does not support subscripting");

@@ -8,7 +8,7 @@ use sqlparser::ast::{self, AccessExpr, Subscript};
 use types::ops::array;
 use types::{SqlType, Value};
 
-use super::json::step;
+use super::json::along;
 use crate::bind::coerce::{cast_to, is_untyped, unify};
 use crate::bind::type_name::array_of;
 use crate::bind::{Binder, fold, unsupported};
@@ -89,7 +89,13 @@ impl Binder<'_> {
             chain = rest;
         }
         let mut value = if names.len() > 1 { self.compound(&names)? } else { self.expr(root)? };
-        for access in chain {
+        let mut left = chain;
+        while let [access, rest @ ..] = left {
+            if let Some((accessed, rest)) = self.several(&value, left, position)? {
+                (value, left) = (accessed, rest);
+                continue;
+            }
+            left = rest;
             let subscript = match access {
                 AccessExpr::Dot(ast::Expr::Identifier(field)) => {
                     value = self.struct_field(value, &fold(field), position)?;
@@ -103,11 +109,6 @@ impl Binder<'_> {
                 && let ast::Value::SingleQuotedString(name) = &name.value
             {
                 value = self.struct_field(value, name, position)?;
-                continue;
-            }
-            if let (SqlType::Jsonb, Subscript::Index { index }) = (value.sql_type, subscript) {
-                let at = self.expr(index)?;
-                value = step(value, at, false, position)?;
                 continue;
             }
             if let (Some(of), Subscript::Index { index }) = (value.sql_type.map(), subscript) {
@@ -145,6 +146,73 @@ impl Binder<'_> {
             .at(position);
         }
         Ok(value)
+    }
+
+    /// What several subscripts mean together, and what comes behind them: the path of a `jsonb`, and slices of an array in several
+    /// dimensions, where `[2]` beside a slice is `[1:2]`. Of a list of fewer dimensions each is of what the one before it gives.
+    fn several<'c>(
+        &mut self,
+        value: &Expr,
+        chain: &'c [AccessExpr],
+        position: Option<u32>,
+    ) -> Result<Option<(Expr, &'c [AccessExpr])>> {
+        let as_index = |access: &'c AccessExpr| match access {
+            AccessExpr::Subscript(Subscript::Index { index }) => Some(index),
+            _ => None,
+        };
+        if value.sql_type == SqlType::Jsonb {
+            let path: Vec<&ast::Expr> = chain.iter().map_while(as_index).collect();
+            if path.is_empty() {
+                return Ok(None);
+            }
+            let steps = self.path(path.iter().copied())?;
+            let found = along(value.clone(), steps, false, position)?;
+            return Ok(Some((found, &chain[path.len()..])));
+        }
+        let (mut dimensions, mut element) = (0, value.sql_type);
+        while let Some(inner) = element.element() {
+            (dimensions, element) = (dimensions + 1, inner);
+        }
+        let is_subscript = |access: &&AccessExpr| matches!(access, AccessExpr::Subscript(_));
+        let is_slice =
+            |access: &AccessExpr| matches!(access, AccessExpr::Subscript(Subscript::Slice { stride: None, .. }));
+        let (subscripts, rest) = chain.split_at(chain.iter().take_while(is_subscript).count());
+        if !(2..=dimensions).contains(&subscripts.len()) || !subscripts.iter().any(is_slice) {
+            return Ok(None);
+        }
+        let mut arguments = vec![value.clone()];
+        for access in subscripts {
+            match access {
+                AccessExpr::Subscript(Subscript::Index { index }) => {
+                    arguments.push(self.bound_of(None, 1)?);
+                    arguments.push(self.bound_of(Some(index), 0)?);
+                }
+                AccessExpr::Subscript(Subscript::Slice { lower_bound, upper_bound, .. }) => {
+                    arguments.push(self.bound_of(lower_bound.as_ref(), 1)?);
+                    arguments.push(self.bound_of(upper_bound.as_ref(), i64::MAX)?);
+                }
+                AccessExpr::Dot(_) => {}
+            }
+        }
+        let sliced = Expr::new(ExprKind::Call(F::ARRAY_SLICE, arguments), value.sql_type).at(position);
+        Ok(Some((sliced, rest)))
+    }
+
+    /// The path of these subscripts of a `jsonb`: numbers and texts.
+    pub(in crate::bind) fn path<'e>(&mut self, subscripts: impl Iterator<Item = &'e ast::Expr>) -> Result<Expr> {
+        let mut steps = Vec::new();
+        for written in subscripts {
+            let position = self.text.start(written);
+            let subscript = self.expr(written)?;
+            if !subscript.sql_type.is_integer() && !subscript.sql_type.is_string() && !is_untyped(&subscript) {
+                let message = format!("subscript type {} is not supported", subscript.sql_type);
+                return Err(Error::new(SqlState::DATATYPE_MISMATCH, message)
+                    .hint("jsonb subscript must be coercible to either integer or text")
+                    .at(position));
+            }
+            steps.push(cast_to(subscript, SqlType::Text)?);
+        }
+        self.array_of_elements(steps, SqlType::Text, None)
     }
 
     /// A subscript, or what stands for one that is not written.

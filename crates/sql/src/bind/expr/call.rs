@@ -365,11 +365,7 @@ impl Binder<'_> {
                 let bits = vec![bytes, Expr::constant(Value::Int(8), SqlType::Integer)];
                 Ok(Expr::new(ExprKind::Call(ScalarFunction::MULTIPLY, bits), SqlType::Integer).at(position))
             }
-            // A bare NULL stands for what is left out: no delimiter, no text that means NULL.
-            [text, rest @ ..] if name == "string_to_array" && rest.iter().any(is_bare_null) => {
-                let kept = rest.iter().take_while(|argument| !is_bare_null(argument)).cloned();
-                call(name, std::iter::once(text.clone()).chain(kept).collect(), position)
-            }
+            [_, _, ..] if name == "string_to_array" => parts_of_text(bound, position),
             [array] if array.sql_type.is_array() && LENGTHS.contains(&name) => call("list_length", bound, position),
             _ => call(name, bound, position),
         }
@@ -517,6 +513,19 @@ fn is_digest(name: &str) -> bool {
 /// Whether a literal is a `jsonb` as the function's first argument.
 fn takes_normal(name: &str) -> bool {
     name.starts_with("jsonb_")
+}
+
+/// `string_to_array(...)`: a bare NULL stands for what is left out, no delimiter, or no text that means NULL.
+pub(in crate::bind) fn parts_of_text(mut arguments: Vec<Expr>, position: Option<u32>) -> Result<Expr> {
+    if arguments.len() == 3 && is_bare_null(&arguments[1]) && !is_bare_null(&arguments[2]) {
+        let null = cast_to(arguments.remove(1), SqlType::Text)?;
+        let (of, text) = (arguments.remove(1), arguments.remove(0));
+        return call("array_replace", vec![call("string_to_array", vec![text], position)?, of, null], position);
+    }
+    if let Some(at) = arguments.iter().skip(1).position(is_bare_null) {
+        arguments.truncate(at + 1);
+    }
+    call("string_to_array", arguments, position)
 }
 
 fn is_bare_null(expr: &Expr) -> bool {

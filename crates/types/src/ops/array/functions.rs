@@ -33,6 +33,22 @@ pub fn slice(array: &str, element: SqlType, from: Option<i64>, to: Option<i64>) 
     finish(kept.flatten().copied().collect())
 }
 
+/// The same in each dimension of an array of arrays: the first bounds are the outermost's. Nothing is left where one has nothing.
+pub fn slice_each(array: &str, element: SqlType, bounds: &[(i64, i64)]) -> Result<Value> {
+    let Some((&(from, to), rest)) = bounds.split_first() else { return Ok(Value::str(array)) };
+    let outer = slice(array, element, Some(from), Some(to))?;
+    let (Some(inner), Value::Str(kept), false) = (element.element(), &outer, rest.is_empty()) else { return Ok(outer) };
+    let mut left = Vec::new();
+    for part in Elements::new(kept, element) {
+        let Value::Str(part) = part else { continue };
+        match slice_each(&part, inner, rest)? {
+            Value::Str(part) if !part.is_empty() => left.push(Value::Str(part)),
+            _ => return finish(Vec::new()),
+        }
+    }
+    encode(&left, element)
+}
+
 /// Elements from one number to another, of which those below zero count from the end; in steps if there is one.
 pub fn list_slice(array: &str, element: SqlType, from: Option<i64>, to: Option<i64>) -> Result<Value> {
     let length = super::length(array, element) as i64;

@@ -96,6 +96,75 @@ pub fn set(json: &str, path: &[&str], value: &str, create: bool) -> Result<Strin
     tree.text()
 }
 
+/// `SET j[1] = value`: the value at the path, of which is made what is missing: members, and elements behind an array's last one,
+/// with nulls between. What a number leads to is an array, unless there is an object.
+pub fn assign(json: &str, path: &[&str], value: &str) -> Result<String> {
+    let (mut tree, value) = (Tree::normal(json)?, Tree::normal(value)?);
+    put(&mut tree, path, 0, value)?;
+    tree.text()
+}
+
+fn put<'a>(tree: &mut Tree<'a>, path: &[&str], step: usize, value: Tree<'a>) -> Result<()> {
+    let Some((&first, rest)) = path.get(step..).and_then(|path| path.split_first()) else {
+        *tree = value;
+        return Ok(());
+    };
+    match tree {
+        Tree::Object(members) => match members.binary_search_by(|(key, _)| key_order(key, first)) {
+            Ok(at) => put(&mut members[at].1, path, step + 1, value),
+            Err(at) => {
+                members.insert(at, (Cow::Owned(first.to_owned()), made(rest, value)?));
+                Ok(())
+            }
+        },
+        Tree::Array(items) => {
+            let wanted = number(first, step)?;
+            if let Some(at) = index(wanted, items.len()) {
+                return put(&mut items[at], path, step + 1, value);
+            }
+            let Ok(at) = usize::try_from(wanted) else {
+                let message = format!("path element at position {} is out of range: {wanted}", step + 1);
+                return Err(misused(&message));
+            };
+            pad(items, at)?;
+            items.push(made(rest, value)?);
+            Ok(())
+        }
+        _ => Err(misused("cannot replace existing key")
+            .detail("The path assumes key is a composite object, but it is a scalar value.")),
+    }
+}
+
+/// What lies behind a path that leads nowhere yet.
+fn made<'a>(path: &[&str], value: Tree<'a>) -> Result<Tree<'a>> {
+    let Some((&first, rest)) = path.split_first() else { return Ok(value) };
+    let value = made(rest, value)?;
+    Ok(match first.trim().parse::<i64>() {
+        Err(_) => Tree::Object(vec![(Cow::Owned(first.to_owned()), value)]),
+        Ok(at) => {
+            let mut items = Vec::new();
+            pad(&mut items, usize::try_from(at).unwrap_or(0))?;
+            items.push(value);
+            Tree::Array(items)
+        }
+    })
+}
+
+/// Adds nulls until there are so many elements.
+fn pad(items: &mut Vec<Tree<'_>>, length: usize) -> Result<()> {
+    check_length(length.saturating_mul("null, ".len()))?;
+    items.resize(items.len().max(length), Tree::Null);
+    Ok(())
+}
+
+/// The number that a step of a path is.
+fn number(step: &str, at: usize) -> Result<i64> {
+    step.trim().parse().map_err(|_| {
+        let message = format!("path element at position {} is not an integer: \"{step}\"", at + 1);
+        Error::new(SqlState::INVALID_TEXT, message)
+    })
+}
+
 /// `jsonb_insert`: the value before or behind the element at the path, or as a new member.
 pub fn insert(json: &str, path: &[&str], value: &str, behind: bool) -> Result<String> {
     let (mut tree, value) = (Tree::normal(json)?, Tree::normal(value)?);
@@ -152,10 +221,7 @@ fn change<'a>(
             }
         }
         Tree::Array(items) => {
-            let wanted = first.trim().parse().map_err(|_| {
-                let message = format!("path element at position {} is not an integer: \"{first}\"", step + 1);
-                Error::new(SqlState::INVALID_TEXT, message)
-            })?;
+            let wanted = number(first, step)?;
             match index(wanted, items.len()) {
                 Some(at) if !rest.is_empty() => change(&mut items[at], path, step + 1, make),
                 None if !rest.is_empty() => Ok(()),
