@@ -28,7 +28,7 @@ use crate::pieces::each_piece;
 use crate::settings::{SETTINGS, Setting, Settings, Told, parse_memory};
 use crate::together::Together;
 use crate::trace::{Recorder, Trace};
-use crate::transaction::Block;
+use crate::transaction::{Block, Local};
 use crate::{Database, PreparedStatement, database};
 
 /// Bytes that parsing and planning take for each byte of text, at most: VALUES of short numbers.
@@ -315,10 +315,22 @@ impl Environment {
 
     /// A transaction ends, and with it what SET LOCAL has said.
     pub fn unset_local(&mut self, block: &Block) -> Result<()> {
-        for (name, before) in block.take_told() {
+        let Local { settings, told } = block.take_local();
+        for (name, before) in told {
             self.told.set(&name, before.as_deref())?;
         }
-        block.take_settings().into_iter().try_for_each(|(setting, before)| self.set(setting, before))
+        settings.into_iter().try_for_each(|(setting, before)| self.set(setting, before))
+    }
+
+    /// The session's own settings, as they are.
+    pub fn settings_now(&self) -> (Settings, Told) {
+        (self.settings.clone(), self.told.clone())
+    }
+
+    /// A transaction is rolled back, or to a savepoint: what the session's settings were then. Those of the database stay.
+    pub fn restore_settings(&mut self, (settings, told): (Settings, Told)) {
+        self.settings.restore(settings);
+        self.told = told;
     }
 
     /// Changes all settings to their defaults, but for those that cannot be.

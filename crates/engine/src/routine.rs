@@ -129,10 +129,13 @@ fn as_transaction(
         match result {
             Ok(outcome) => return Ok(outcome),
             Err(error) if !Arc::ptr_eq(&first, &block) => {
-                block.roll_back();
+                crate::statement::roll_back(environment, &block);
                 return Err(error);
             }
-            Err(error) => block.retry_all(error, tries, &environment.call)?,
+            Err(error) => {
+                block.settings_then().into_iter().for_each(|settings| environment.restore_settings(settings));
+                block.retry_all(error, tries, &environment.call)?;
+            }
         }
         environment.notices.truncate(notices);
     }
@@ -142,7 +145,7 @@ fn as_transaction(
 /// The session is in a new transaction.
 fn begin_block(environment: &mut Environment) -> Result<Arc<Block>> {
     let isolation = environment.settings.isolation();
-    let block = Arc::new(Block::new(&environment.database.0.clock, isolation, false));
+    let block = Arc::new(Block::new(&environment.database.0.clock, isolation, false, Some(environment.settings_now())));
     block.begin_statement(false)?;
     environment.block = Some(block.clone());
     Ok(block)

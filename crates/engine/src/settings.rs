@@ -353,6 +353,13 @@ impl Settings {
             None => self.values.remove(setting.name),
         };
     }
+    /// They are what they were then; a trace goes on.
+    pub(crate) fn restore(&mut self, then: Self) {
+        let trace = self.values.remove_entry("trace");
+        self.values = then.values;
+        self.values.remove("trace");
+        self.values.extend(trace);
+    }
     /// What is set of those of a scope, by name.
     pub(crate) fn of(&self, scope: Scope) -> impl Iterator<Item = (&'static Setting, &str)> {
         let set = |s: &'static Setting| self.values.get(s.name).map(|value| (s, value.as_str()));

@@ -119,7 +119,7 @@ fn in_transaction(
             // It is over.
             environment.block = None;
             environment.unset_local(&block)?;
-            block.roll_back();
+            statement::roll_back(environment, &block);
             return Err(error);
         }
     }

@@ -17,7 +17,7 @@ use storage::{Relation, RowId, Snapshot, Transaction};
 
 use crate::call::Call;
 use crate::deferred::{Deferred, Modes};
-use crate::settings::Setting;
+use crate::settings::{Setting, Settings, Told};
 
 /// 25P02.
 const IN_FAILED_TRANSACTION: SqlState = SqlState("25P02");
@@ -41,12 +41,11 @@ pub(crate) struct Block {
     savepoints: Mutex<Vec<Savepoint>>,
     /// The database's and the session's, once it has changed some.
     definitions: OnceLock<Definitions>,
-    /// Settings that SET LOCAL has changed, and what they were.
-    settings: Mutex<Vec<(&'static Setting, Option<String>)>>,
+    /// What the session's settings were when it began: if it is rolled back, they are that again. None: it is of one statement.
+    settings_then: Option<(Settings, Told)>,
+    local: Mutex<Local>,
     /// Temporary tables that go when it commits.
     dropped: Mutex<Vec<String>>,
-    /// And of those that mean nothing here.
-    told: Mutex<Vec<(String, Option<String>)>>,
     /// What it has put off to its end.
     deferred: Mutex<Deferred>,
     /// What its statement has done to tables with triggers, of which these are still to hear.
@@ -80,6 +79,16 @@ struct Savepoint {
     definitions: DefinitionsThen,
     /// Which constraints were deferred.
     modes: Modes,
+    /// The session's settings.
+    settings: (Settings, Told),
+    local: Local,
+}
+
+/// Settings that SET LOCAL has changed, and what they were: those that mean something here, and others.
+#[derive(Clone, Default)]
+pub(crate) struct Local {
+    pub settings: Vec<(&'static Setting, Option<String>)>,
+    pub told: Vec<(String, Option<String>)>,
 }
 
 /// Definitions as a transaction has them.
@@ -95,8 +104,13 @@ impl std::fmt::Debug for Block {
 }
 
 impl Block {
-    /// A transaction of several statements.
-    pub fn new(clock: &Arc<Clock>, isolation: Isolation, is_read_only: bool) -> Self {
+    /// A transaction of several statements, of a session with these settings.
+    pub fn new(
+        clock: &Arc<Clock>,
+        isolation: Isolation,
+        is_read_only: bool,
+        settings: Option<(Settings, Told)>,
+    ) -> Self {
         Self {
             transaction: Transaction::begin(clock, isolation == Isolation::Serializable),
             isolation,
@@ -106,8 +120,8 @@ impl Block {
             rolled_back: AtomicBool::new(false),
             savepoints: Mutex::default(),
             definitions: OnceLock::new(),
-            settings: Mutex::default(),
-            told: Mutex::default(),
+            settings_then: settings,
+            local: Mutex::default(),
             dropped: Mutex::default(),
             deferred: Mutex::default(),
             fired: Mutex::default(),
@@ -122,7 +136,7 @@ impl Block {
 
     /// SET LOCAL changes a setting that has this value.
     pub fn sets_locally(&self, setting: &'static Setting, before: Option<String>) {
-        let mut settings = self.settings.lock().unwrap_or_else(PoisonError::into_inner);
+        let settings = &mut self.local().settings;
         if !settings.iter().any(|(known, _)| known.name == setting.name) {
             settings.push((setting, before));
         }
@@ -130,7 +144,7 @@ impl Block {
 
     /// SET changes a setting for longer than the transaction.
     pub fn sets(&self, setting: &'static Setting) {
-        self.settings.lock().unwrap_or_else(PoisonError::into_inner).retain(|(known, _)| known.name != setting.name);
+        self.local().settings.retain(|(known, _)| known.name != setting.name);
     }
 
     /// A temporary table goes when it commits.
@@ -145,7 +159,7 @@ impl Block {
 
     /// The same of a setting that means nothing here: SET LOCAL changes it if it has a value `before`, SET for longer.
     pub fn tells(&self, name: &str, local: bool, before: Option<String>) {
-        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        let told = &mut self.local().told;
         match local {
             true if told.iter().any(|(known, _)| known == name) => {}
             true => told.push((name.to_owned(), before)),
@@ -153,14 +167,18 @@ impl Block {
         }
     }
 
-    /// What those were before SET LOCAL.
-    pub fn take_told(&self) -> Vec<(String, Option<String>)> {
-        std::mem::take(&mut self.told.lock().unwrap_or_else(PoisonError::into_inner))
+    /// It ends: what settings were before SET LOCAL.
+    pub fn take_local(&self) -> Local {
+        std::mem::take(&mut self.local())
     }
 
-    /// It ends: what settings were before SET LOCAL.
-    pub fn take_settings(&self) -> Vec<(&'static Setting, Option<String>)> {
-        std::mem::take(&mut self.settings.lock().unwrap_or_else(PoisonError::into_inner))
+    fn local(&self) -> std::sync::MutexGuard<'_, Local> {
+        self.local.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What the session's settings were when it began; none if it is of one statement.
+    pub fn settings_then(&self) -> Option<(Settings, Told)> {
+        self.settings_then.clone()
     }
 
     /// What it has put off to its end.
@@ -216,7 +234,7 @@ impl Block {
 
     /// A transaction of one statement.
     pub fn implicit(clock: &Arc<Clock>) -> Self {
-        Self::new(clock, Isolation::Serializable, false)
+        Self::new(clock, Isolation::Serializable, false, None)
     }
 
     /// Its definitions, if it has changed some.
@@ -273,7 +291,9 @@ impl Block {
         match modes.isolation.filter(|isolation| *isolation != self.isolation) {
             None => Ok(None),
             Some(isolation) if !self.queried.load(Ordering::Relaxed) => {
-                Ok(Some(Self::new(clock, isolation, self.is_read_only())))
+                let other = Self::new(clock, isolation, self.is_read_only(), self.settings_then.clone());
+                *other.local() = self.take_local();
+                Ok(Some(other))
             }
             Some(_) => {
                 let message = "SET TRANSACTION ISOLATION LEVEL must be called before any query";
@@ -315,16 +335,18 @@ impl Block {
         Ok(())
     }
 
-    /// SAVEPOINT.
-    pub fn mark(&self, name: String) {
+    /// SAVEPOINT, of a session with these settings.
+    pub fn mark(&self, name: String, settings: (Settings, Told)) {
         let first = self.transaction.statement();
         let definitions = self.definitions_now();
         let modes = self.deferred().modes.clone();
-        self.savepoints().push(Savepoint { name, first, definitions, modes });
+        let local = self.local().clone();
+        self.savepoints().push(Savepoint { name, first, definitions, modes, settings, local });
     }
 
-    /// ROLLBACK TO: what came behind the savepoint has not happened. Returns its first statement.
-    pub fn roll_back_to(&self, name: &str) -> Result<u32> {
+    /// ROLLBACK TO: what came behind the savepoint has not happened. Returns its first statement, and what the session's settings
+    /// were.
+    pub fn roll_back_to(&self, name: &str) -> Result<(u32, (Settings, Told))> {
         let mut savepoints = self.savepoints();
         let at = savepoints.iter().rposition(|known| known.name == name).ok_or_else(|| no_savepoint(name))?;
         savepoints.truncate(at + 1);
@@ -335,7 +357,8 @@ impl Block {
         drop(deferred);
         self.restore(savepoints[at].definitions.clone());
         self.failed.store(false, Ordering::Relaxed);
-        Ok(savepoints[at].first)
+        *self.local() = savepoints[at].local.clone();
+        Ok((savepoints[at].first, savepoints[at].settings.clone()))
     }
 
     fn definitions_now(&self) -> DefinitionsThen {

@@ -47,7 +47,7 @@ impl Runner<'_> {
             return Err(Error::internal("a block with EXCEPTION outside of a transaction"));
         };
         transaction.begin_statement(false)?;
-        transaction.mark(SAVEPOINT.to_owned());
+        transaction.mark(SAVEPOINT.to_owned(), self.environment.settings_now());
         self.guards += 1;
         let result = self.unguarded(block);
         self.guards -= 1;
@@ -61,7 +61,8 @@ impl Runner<'_> {
         let handler =
             guard.handlers.iter().find(|(conditions, _)| conditions.iter().any(|c| catches(c, error.state())));
         let Some((_, code)) = handler else { return Err(error) };
-        transaction.roll_back_to(SAVEPOINT)?;
+        let (_, settings) = transaction.roll_back_to(SAVEPOINT)?;
+        self.environment.restore_settings(settings);
         transaction.release(SAVEPOINT)?;
         // What it has changed is seen as it was from here on.
         transaction.begin_statement(false)?;

@@ -57,10 +57,10 @@ impl Runner<'_> {
                 .and_then(|()| statement::commit(self.environment, &block)),
             false => Ok(()),
         };
-        if !commits || ended.is_err() {
-            block.roll_back();
-        }
         self.environment.unset_local(&block)?;
+        if !commits || ended.is_err() {
+            statement::roll_back(self.environment, &block);
+        }
         begin_block(self.environment)?;
         ended
     }

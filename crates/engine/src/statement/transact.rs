@@ -43,11 +43,14 @@ pub(super) fn transact(environment: &mut Environment, kind: TransactionKind) -> 
         TransactionKind::Commit => match ended(environment)? {
             // What is still being read of it goes on.
             Some(block) if block.has_failed() => {
-                block.roll_back();
+                roll_back(environment, &block);
                 done("ROLLBACK")
             }
             Some(block) => {
-                commit(environment, &block).inspect_err(|_| block.roll_back())?;
+                if let Err(error) = commit(environment, &block) {
+                    roll_back(environment, &block);
+                    return Err(error);
+                }
                 let of_block = |cursor: &&mut Cursor| cursor.holds && cursor.is_of(Some(&block));
                 environment.cursors.values_mut().filter(of_block).for_each(|cursor| cursor.block = None);
                 done("COMMIT")
@@ -57,16 +60,17 @@ pub(super) fn transact(environment: &mut Environment, kind: TransactionKind) -> 
         },
         TransactionKind::Rollback => {
             if let Some(block) = ended(environment)? {
-                block.roll_back();
+                roll_back(environment, &block);
             }
             done("ROLLBACK")
         }
         TransactionKind::Savepoint(name) => {
-            block(environment, "SAVEPOINT")?.mark(name);
+            block(environment, "SAVEPOINT")?.mark(name, environment.settings_now());
             done("SAVEPOINT")
         }
         TransactionKind::RollbackTo(name) => {
-            let first = block(environment, "ROLLBACK TO SAVEPOINT")?.roll_back_to(&name)?;
+            let (first, settings) = block(environment, "ROLLBACK TO SAVEPOINT")?.roll_back_to(&name)?;
+            environment.restore_settings(settings);
             let is_before = |cursor: &Cursor| cursor.block.as_ref().is_none_or(|(_, made)| *made < first);
             environment.cursors.retain(|_, cursor| is_before(cursor));
             done("ROLLBACK")
@@ -97,13 +101,20 @@ fn ended(environment: &mut Environment) -> Result<Option<Arc<Block>>> {
     Ok(block)
 }
 
+/// What a transaction has done has not happened, nor what it has set.
+pub(crate) fn roll_back(environment: &mut Environment, block: &Block) {
+    block.roll_back();
+    block.settings_then().into_iter().for_each(|settings| environment.restore_settings(settings));
+}
+
 fn begin(environment: &mut Environment, modes: TransactionModes) -> Result<QueryResult> {
     if environment.block.is_some() {
         let message = "there is already a transaction in progress";
         return Err(Error::new(SqlState::ACTIVE_TRANSACTION, message).hint("SAVEPOINT marks a place to come back to"));
     }
     let isolation = modes.isolation.unwrap_or_else(|| environment.settings.isolation());
-    let block = Block::new(&environment.database.0.clock, isolation, modes.read_only.unwrap_or(false));
+    let is_read_only = modes.read_only.unwrap_or(false);
+    let block = Block::new(&environment.database.0.clock, isolation, is_read_only, Some(environment.settings_now()));
     environment.block = Some(Arc::new(block));
     Ok(QueryResult::done(Tag::Done("BEGIN")))
 }
