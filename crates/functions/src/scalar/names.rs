@@ -89,7 +89,6 @@ impl ScalarFunction {
     pub const ARRAY_SUBSCRIPT: Self = row("array_subscript");
     pub const STRUCT_FIELD: Self = row("struct_field");
     pub const ARRAY_SLICE: Self = row("array_slice");
-    pub const JSONB_ASSIGN: Self = row("jsonb_assign");
     pub const ARRAY_CONTAINS: Self = row("array_contains");
     pub const ARRAY_OVERLAPS: Self = row("array_overlaps");
     pub const ARRAY_SERIES: Self = row("array_series");

@@ -48,12 +48,13 @@ pub(in crate::scalar) const ROWS: &[Scalar] = &[
         "With another value at a path; one that is missing is added unless the last argument is false.",
         ("jsonb_set('{\"a\": [1, 2]}', '{a,0}', '9')", "{\"a\": [9, 2]}"),
     ),
-    Scalar::operator(
+    Scalar::new(
         "jsonb_assign",
-        None,
+        &["jsonb_assign"],
+        &[first(&[Jsonb, Texts, Jsonb])],
         |c| json::assign(c.text(0)?, &refs(&path(c, 1)?), c.text(2)?).map(Value::str),
-        "With a value at a path, of which is made what is missing.",
-        ("array_to_json(ARRAY[1])::jsonb", "[1]"),
+        "With a value at a path, of which is made what is missing: what `SET j[2] = '1'` gives.",
+        ("jsonb_assign('[0]', '{2}', '1')", "[0, null, 1]"),
     ),
     Scalar::new(
         "jsonb_insert",

@@ -164,13 +164,12 @@ impl Binder<'_> {
         let [first, rest @ ..] = subscripts else { return assign(value, sql_type, name) };
         if sql_type == SqlType::Jsonb {
             let jsonb = |text: &str| cast_to(Expr::constant(Value::str(text), SqlType::Null), SqlType::Jsonb);
-            let is_number = self.expr(first)?.sql_type.is_integer();
+            let (path, is_number) = self.path(subscripts.iter())?;
             let nothing = jsonb(if is_number { "[]" } else { "{}" })?;
             let old = Expr::new(ExprKind::Coalesce(vec![old, nothing]), SqlType::Jsonb);
             let value = assign(value, SqlType::Jsonb, name)?;
             let value = Expr::new(ExprKind::Coalesce(vec![value, jsonb("null")?]), SqlType::Jsonb);
-            let path = self.path(subscripts.iter())?;
-            return Ok(Expr::new(ExprKind::Call(ScalarFunction::JSONB_ASSIGN, vec![old, path, value]), SqlType::Jsonb));
+            return call("jsonb_assign", vec![old, path, value], None);
         }
         let Some(element) = sql_type.element() else {
             let message = format!("cannot subscript type {sql_type} because it does not support subscripting");

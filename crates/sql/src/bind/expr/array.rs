@@ -165,7 +165,7 @@ impl Binder<'_> {
             if path.is_empty() {
                 return Ok(None);
             }
-            let steps = self.path(path.iter().copied())?;
+            let (steps, _) = self.path(path.iter().copied())?;
             let found = along(value.clone(), steps, false, position)?;
             return Ok(Some((found, &chain[path.len()..])));
         }
@@ -198,9 +198,12 @@ impl Binder<'_> {
         Ok(Some((sliced, rest)))
     }
 
-    /// The path of these subscripts of a `jsonb`: numbers and texts.
-    pub(in crate::bind) fn path<'e>(&mut self, subscripts: impl Iterator<Item = &'e ast::Expr>) -> Result<Expr> {
-        let mut steps = Vec::new();
+    /// The path of these subscripts of a `jsonb`, numbers and texts, and whether the first is a number.
+    pub(in crate::bind) fn path<'e>(
+        &mut self,
+        subscripts: impl Iterator<Item = &'e ast::Expr>,
+    ) -> Result<(Expr, bool)> {
+        let (mut steps, mut begins_with_number) = (Vec::new(), false);
         for written in subscripts {
             let position = self.text.start(written);
             let subscript = self.expr(written)?;
@@ -210,9 +213,10 @@ impl Binder<'_> {
                     .hint("jsonb subscript must be coercible to either integer or text")
                     .at(position));
             }
+            begins_with_number |= steps.is_empty() && subscript.sql_type.is_integer();
             steps.push(cast_to(subscript, SqlType::Text)?);
         }
-        self.array_of_elements(steps, SqlType::Text, None)
+        Ok((self.array_of_elements(steps, SqlType::Text, None)?, begins_with_number))
     }
 
     /// A subscript, or what stands for one that is not written.
