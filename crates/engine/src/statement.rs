@@ -158,7 +158,7 @@ fn dispatch(environment: &mut Environment, statement: Statement) -> Result<Query
             catalog.create_collation(collation, if_not_exists).map_err(|e| e.at(position))?;
             Ok(QueryResult::done(Tag::Done("CREATE COLLATION")))
         }
-        Statement::SetConfig { name, value } => show::set_config(environment, &name, value),
+        Statement::SetConfig(calls) => show::set_config(environment, calls),
         Statement::Comment { on, text, position } => {
             definition::comment(environment, &on, text).map_err(|e| e.at(position))
         }

@@ -43,6 +43,7 @@ mod scope;
 mod select;
 mod sequence;
 mod series;
+mod set_config;
 mod set_operation;
 mod shown;
 mod statement;

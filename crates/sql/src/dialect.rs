@@ -47,9 +47,14 @@ impl Dialect for MorselDialect {
     fn is_table_alias(&self, keyword: &Keyword, parser: &mut Parser<'_>) -> bool {
         POSTGRES.is_table_alias(keyword, parser)
     }
-    /// `EXCLUDE` is a name like others behind anything but `*`.
+    /// `EXCLUDE` is a name like others behind anything but `*`. What goes on behind a SELECT without FROM is none: `INSERT ...
+    /// SELECT 1 ON CONFLICT`, `SELECT 1 FOR UPDATE`.
     fn is_column_alias(&self, keyword: &Keyword, parser: &mut Parser<'_>) -> bool {
-        *keyword == Keyword::EXCLUDE || POSTGRES.is_column_alias(keyword, parser)
+        match keyword {
+            Keyword::EXCLUDE => true,
+            Keyword::ON | Keyword::FOR | Keyword::WINDOW => false,
+            _ => POSTGRES.is_column_alias(keyword, parser),
+        }
     }
     fn get_next_precedence(&self, parser: &Parser<'_>) -> Option<Result<u8, ParserError>> {
         let precedence = match &parser.peek_token_ref().token {

@@ -33,6 +33,6 @@ pub use statement::{
     AlterTable, Change, ChangeKind, ColumnDefinition, Copy, CopyTarget, CreateIndex, CreateTable, CreateView,
     CursorStatement, Direction, DomainStatement, ExplainStage, Fires, IndexShape, Insert, Instead, Isolation,
     LockStrength, LockWait, LockedTable, Locking, Maintenance, ObjectKind, ObjectName, Outcome, Prepare, ReindexKind,
-    Relate, RoutineChange, SequenceChange, Statement, TransactionKind, TransactionModes, TriggerChange,
+    Relate, RoutineChange, SequenceChange, SetConfig, Statement, TransactionKind, TransactionModes, TriggerChange,
     TriggerStatement, Truncate, TypeStatement, UniqueKey, With, WithPart, change_action,
 };

@@ -76,7 +76,7 @@ pub(crate) use routine::{CreateRoutineAst, ParameterAst, ReturnsAst, RoutineAst,
 pub(crate) use rule::{CreateRuleAst, RuleAst};
 pub(crate) use sequence::{SequenceAst, SequenceChangeAst, SequenceOptions};
 pub(crate) use session::{SessionAst, TableLockAst, is_built_in};
-pub(crate) use set_config::set_config;
+pub(crate) use set_config::{SetConfigAst, set_config};
 pub(crate) use trigger::{CreateTriggerAst, TriggerAst};
 pub(crate) use user_types::{TypeAction, TypeAst};
 

@@ -223,13 +223,8 @@ pub enum Statement {
         /// Where the name stands.
         position: Option<u32>,
     },
-    /// SELECT set_config(...): SET, whose result is the value.
-    SetConfig {
-        /// Name in lower case.
-        name: String,
-        /// The value as text.
-        value: String,
-    },
+    /// SELECT set_config(...), ...: SET, whose result are the values.
+    SetConfig(Vec<SetConfig>),
     /// SHOW TABLES.
     ShowTables,
     /// DESCRIBE of a table, view, file or query: names, types, and whether NULL is possible.
@@ -346,6 +341,21 @@ impl Statement {
             _ => None,
         }
     }
+}
+
+/// A call of `set_config`.
+#[derive(Clone, Debug)]
+pub struct SetConfig {
+    /// What its column is called.
+    pub column: String,
+    /// The setting's name in lower case.
+    pub name: Option<String>,
+    /// Its value as text; none is its default.
+    pub value: Option<String>,
+    /// Until the transaction ends.
+    pub local: bool,
+    /// Where the name stands.
+    pub position: Option<u32>,
 }
 
 /// PREPARE.

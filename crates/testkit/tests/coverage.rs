@@ -15,6 +15,7 @@ const PAGE: &str = include_str!("../../../docs/functions.md");
 
 /// Names that the grammar has forms of its own for: a statement that uses each.
 const FORMS: &[(&str, &str)] = &[
+    ("set_config", "SELECT set_config('search_path', 'main', false)"),
     ("current_catalog", "SELECT current_catalog"),
     ("current_user", "SELECT current_user"),
     ("session_user", "SELECT session_user"),

@@ -1,7 +1,8 @@
 //! SET, SHOW, and what describes tables.
 
-use base::Result;
+use base::{Error, Result, SqlState};
 use catalog::{Field, TableEntry};
+use sql::SetConfig;
 use types::{Chunk, ColumnBuilder, SqlType, Value};
 
 use crate::environment::Environment;
@@ -36,10 +37,18 @@ pub(super) fn set(
     Ok(QueryResult::done(Tag::Done("SET")))
 }
 
-/// SET as a query: the value is its result.
-pub(super) fn set_config(environment: &mut Environment, name: &str, value: String) -> Result<QueryResult> {
-    set(environment, name, Some(value.clone()), false, None)?;
-    Ok(texts(&["set_config"], vec![vec![value]]))
+/// SET as a query: the values are its result.
+pub(super) fn set_config(environment: &mut Environment, calls: Vec<SetConfig>) -> Result<QueryResult> {
+    for SetConfig { name, value, local, position, .. } in &calls {
+        let Some(name) = name else {
+            let error = Error::new(SqlState("22004"), "SET requires parameter name");
+            return Err(error.at(*position));
+        };
+        set(environment, name, value.clone(), *local, *position)?;
+    }
+    let fields: Vec<_> = calls.iter().map(|call| (call.column.as_str(), SqlType::Text)).collect();
+    let row = calls.iter().map(|call| call.value.as_deref().map_or(Value::Null, Value::str)).collect();
+    Ok(values(&fields, vec![row]))
 }
 
 pub(super) fn reset(environment: &mut Environment, name: Option<&str>, position: Option<u32>) -> Result<QueryResult> {

@@ -279,18 +279,18 @@ pub(super) const SYSTEM: &[Composed] = &[
         ("obj_description(1, 'pg_class')", "NULL"),
     ),
     scalar(
+        &["obj_description"],
+        &["n"],
+        "(SELECT min(description) FROM pg_catalog.pg_description WHERE objoid = n AND objsubid = 0)",
+        "The comment on an object, by its number alone.",
+        ("obj_description(1)", "NULL"),
+    ),
+    scalar(
         &["col_description"],
         &["n", "number"],
         "(SELECT description FROM pg_catalog.pg_description WHERE objoid = n AND objsubid = number AND classoid = 1259)",
         "The comment on a column of a table, by the table's number and its own.",
         ("col_description(1, 1)", "NULL"),
-    ),
-    scalar(
-        &["set_config"],
-        &["name", "setting", "is_local"],
-        "CAST(setting AS text)",
-        "The value; nothing is set.",
-        ("set_config('search_path', 'main', false)", "main"),
     ),
     scalar(
         &["format_type"],

@@ -3,11 +3,11 @@
 use base::Result;
 use types::ops::date::{is_infinite, is_infinite_date};
 use types::ops::number::{bucket, float};
-use types::ops::{decimal, error};
+use types::ops::{bytes, decimal, error};
 use types::{SqlType, Value};
 
 use super::{Call, Scalar, first, over};
-use crate::Parameter::{BigInt, Date, Decimal, Double, Integer, Interval, Numeric, SmallInt, Timestamp};
+use crate::Parameter::{BigInt, Bytea, Date, Decimal, Double, Integer, Interval, Numeric, SmallInt, Timestamp};
 
 pub(super) const ROWS: &[Scalar] = &[
     Scalar::new(
@@ -123,12 +123,20 @@ pub(super) const ROWS: &[Scalar] = &[
     Scalar::new(
         "bit_count",
         &["bit_count"],
-        &[over(&[SmallInt], SqlType::BigInt), over(&[Integer], SqlType::BigInt), over(&[BigInt], SqlType::BigInt)],
+        &[
+            over(&[SmallInt], SqlType::BigInt),
+            over(&[Integer], SqlType::BigInt),
+            over(&[BigInt], SqlType::BigInt),
+            over(&[Bytea], SqlType::BigInt),
+        ],
         |c| {
+            if c.type_of(0) == SqlType::Bytea {
+                return Ok(Value::Int(bytes::bytes(c.text(0)?).iter().map(|byte| i64::from(byte.count_ones())).sum()));
+            }
             let bits = 8 * c.type_of(0).physical().size() as u32;
             Ok(Value::Int((c.int(0)? as u64 & u64::MAX >> (64 - bits)).count_ones().into()))
         },
-        "How many bits of an integer are 1.",
+        "How many bits of an integer, or of bytes, are 1.",
         ("bit_count(31)", "5"),
     ),
     Scalar::new(

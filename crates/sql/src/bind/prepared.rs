@@ -1,6 +1,7 @@
 //! PREPARE, EXECUTE, DEALLOCATE.
 
 use base::{Error, Result, SqlState};
+use catalog::Field;
 use plan::{Expr, ExprKind, eval};
 use sqlparser::ast::{self, Ident};
 use types::{SqlType, Value};
@@ -12,7 +13,7 @@ use super::statement::fields;
 use super::{Binder, fold};
 use crate::Statement;
 use crate::parse::{ExecuteAst, PrepareAst};
-use crate::statement::Prepare;
+use crate::statement::{Prepare, SetConfig};
 
 impl Binder<'_> {
     pub(super) fn prepare(&mut self, prepare: &PrepareAst, text: &str) -> Result<Statement> {
@@ -46,7 +47,7 @@ impl Binder<'_> {
     }
 
     /// The columns of the rows of a statement; none of a change.
-    pub(super) fn prepared_library(&mut self, statement: &ast::Statement, text: &str) -> Result<Vec<catalog::Field>> {
+    pub(super) fn prepared_library(&mut self, statement: &ast::Statement, text: &str) -> Result<Vec<Field>> {
         Ok(rows_of(&self.standard(statement, text)?))
     }
 
@@ -77,7 +78,7 @@ impl Binder<'_> {
 }
 
 /// The columns of the rows that a statement gives.
-fn rows_of(statement: &Statement) -> Vec<catalog::Field> {
+fn rows_of(statement: &Statement) -> Vec<Field> {
     match statement {
         Statement::Query(plan) => fields(plan),
         Statement::Change(change) => change.returning.clone().unwrap_or_default(),
@@ -89,6 +90,10 @@ fn rows_of(statement: &Statement) -> Vec<catalog::Field> {
             let mut all = fields(&locking.plan);
             all.truncate(all.len() - locking.tables.len());
             all
+        }
+        Statement::SetConfig(calls) => {
+            let field = |call: &SetConfig| Field { name: call.column.clone(), sql_type: SqlType::Text, nullable: true };
+            calls.iter().map(field).collect()
         }
         _ => Vec::new(),
     }

@@ -162,8 +162,8 @@ impl Binder<'_> {
 
     /// One that the parser library reads.
     pub(super) fn standard(&mut self, statement: &S, text: &str) -> Result<Statement> {
-        if let Some((name, value)) = set_config(statement) {
-            return Ok(Statement::SetConfig { name, value });
+        if let Some(calls) = set_config(statement) {
+            return self.set_config(&calls);
         }
         let locks = std::mem::take(&mut self.locks);
         if let Some(parts) = self.change_of_kin(statement, text)? {

@@ -15,7 +15,7 @@ use types::{SqlType, Value};
 use super::inferred::with_parameters;
 use super::scope::{Clause, Level};
 use super::{Binder, fold, zone};
-use crate::parse::{Ast, RoutineAst};
+use crate::parse::{Ast, RoutineAst, set_config};
 use crate::{Parsed, Prepare, Resolver, Statement};
 
 /// What names mean that are no columns.
@@ -136,6 +136,10 @@ impl Parsed {
     pub(super) fn bare_expression(&self) -> Option<&ast::Expr> {
         let Ast::Library(statement) = &self.ast else { return None };
         let ast::Statement::Query(query) = &**statement else { return None };
+        // Which sets something, and so is a statement.
+        if set_config(statement).is_some() {
+            return None;
+        }
         bare_expression(query)
     }
 }

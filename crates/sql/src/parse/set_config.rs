@@ -1,28 +1,44 @@
-//! `SELECT set_config('name', 'value', is_local)`, which dumps begin with: SET as a query.
+//! `SELECT set_config('name', 'value', is_local), ...`, which dumps begin with, and by which clients tell who their user is: SET
+//! as a query.
 
 use sqlparser::ast::{
-    Expr, FunctionArg, FunctionArgExpr, FunctionArguments, ObjectNamePart, SelectItem, SetExpr, Statement, Value,
+    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, ObjectNamePart, SelectItem, SetExpr,
+    Statement,
 };
 
-/// Name and value of the setting, if that is what the statement sets.
-pub(crate) fn set_config(statement: &Statement) -> Option<(String, String)> {
-    let Statement::Query(query) = statement else { return None };
-    let SetExpr::Select(select) = query.body.as_ref() else { return None };
-    let [SelectItem::UnnamedExpr(Expr::Function(function))] = select.projection.as_slice() else { return None };
-    let ObjectNamePart::Identifier(name) = function.name.0.last()? else { return None };
-    if !select.from.is_empty() || !name.value.eq_ignore_ascii_case("set_config") {
-        return None;
-    }
-    let FunctionArguments::List(list) = &function.args else { return None };
-    let [setting, value, _] = list.args.as_slice() else { return None };
-    Some((text(setting)?.to_lowercase(), text(value)?))
+/// One of its calls.
+pub(crate) struct SetConfigAst<'a> {
+    /// What its column is called, if not as the function.
+    pub alias: Option<&'a Ident>,
+    /// The setting, its value, and whether that is the transaction's only.
+    pub arguments: [&'a Expr; 3],
 }
 
-/// The text of a literal.
-fn text(argument: &FunctionArg) -> Option<String> {
-    let FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Value(value))) = argument else { return None };
-    match &value.value {
-        Value::SingleQuotedString(text) => Some(text.clone()),
+/// The calls, if the statement consists of them.
+pub(crate) fn set_config(statement: &Statement) -> Option<Vec<SetConfigAst<'_>>> {
+    let Statement::Query(query) = statement else { return None };
+    let SetExpr::Select(select) = query.body.as_ref() else { return None };
+    let is_bare = select.from.is_empty() && select.selection.is_none() && query.with.is_none();
+    let calls: Vec<_> = select.projection.iter().map(call).collect::<Option<_>>()?;
+    (is_bare && !calls.is_empty()).then_some(calls)
+}
+
+fn call(item: &SelectItem) -> Option<SetConfigAst<'_>> {
+    let (expr, alias) = match item {
+        SelectItem::UnnamedExpr(expr) => (expr, None),
+        SelectItem::ExprWithAlias { expr, alias } => (expr, Some(alias)),
+        _ => return None,
+    };
+    let Expr::Function(Function { name, args: FunctionArguments::List(list), .. }) = expr else { return None };
+    let ObjectNamePart::Identifier(name) = name.0.last()? else { return None };
+    let [setting, value, is_local] = list.args.as_slice() else { return None };
+    let arguments = [argument(setting)?, argument(value)?, argument(is_local)?];
+    name.value.eq_ignore_ascii_case("set_config").then_some(SetConfigAst { alias, arguments })
+}
+
+fn argument(argument: &FunctionArg) -> Option<&Expr> {
+    match argument {
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => Some(expr),
         _ => None,
     }
 }

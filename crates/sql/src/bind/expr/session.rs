@@ -61,6 +61,10 @@ impl Binder<'_> {
                 };
                 Ok(Some(Expr::constant(value, SqlType::Text).at(position)))
             }
+            // Statements that consist of such calls do not come here.
+            ("set_config", &[_, _, _]) => Err(Error::unsupported("set_config beside anything else")
+                .hint("write a SELECT whose columns are calls of set_config only")
+                .at(position)),
             ("pg_backend_pid", []) => {
                 Ok(Some(Expr::constant(Value::Int(self.resolver.session()), SqlType::Integer).at(position)))
             }
