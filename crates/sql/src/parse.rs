@@ -1,6 +1,7 @@
 //! From text to syntax tree: the parser with its limits, and its errors in PostgreSQL's words.
 
 mod aggregate;
+mod bare;
 mod calls;
 mod check_option;
 mod command;
@@ -59,6 +60,7 @@ use crate::split::{given_data, next_piece, split};
 use crate::statement::ObjectKind;
 
 pub(crate) use aggregate::{CreateAggregateAst, aggregate_options};
+pub(crate) use bare::bare_expression;
 pub(crate) use command::{Ast, CopyAst, CopySubject};
 pub(crate) use comment::{CommentAst, CommentedAst};
 pub(crate) use conflict::Arbiter;

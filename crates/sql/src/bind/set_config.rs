@@ -6,8 +6,7 @@ use sqlparser::ast;
 use types::{SqlType, Value};
 
 use super::coerce::assign;
-use super::scope::{Clause, Level};
-use super::{Binder, fold};
+use super::{Binder, fold, unsupported};
 use crate::Statement;
 use crate::parse::SetConfigAst;
 use crate::statement::SetConfig;
@@ -35,9 +34,9 @@ impl Binder<'_> {
 
     /// The value of an expression without columns.
     fn argument_as(&mut self, argument: &ast::Expr, to: SqlType) -> Result<Value> {
-        self.names.levels.push(Level::new(Clause::Execute));
-        let bound = self.expr(argument);
-        self.names.levels.pop();
-        eval::constant(&assign(bound?, to, "")?)
+        match self.lone_expr(argument)? {
+            Some(bound) if !bound.has_subquery() => eval::constant(&assign(bound, to, "")?),
+            _ => unsupported("a query or an aggregate as an argument of set_config", self.text.start(argument)),
+        }
     }
 }

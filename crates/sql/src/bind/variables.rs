@@ -15,7 +15,7 @@ use types::{SqlType, Value};
 use super::inferred::with_parameters;
 use super::scope::{Clause, Level};
 use super::{Binder, fold, zone};
-use crate::parse::{Ast, RoutineAst, set_config};
+use crate::parse::{Ast, RoutineAst, bare_expression, set_config};
 use crate::{Parsed, Prepare, Resolver, Statement};
 
 /// What names mean that are no columns.
@@ -141,31 +141,6 @@ impl Parsed {
             return None;
         }
         bare_expression(query)
-    }
-}
-
-/// The expression that a query selects, if it is SELECT of one and nothing else.
-pub(super) fn bare_expression(query: &ast::Query) -> Option<&ast::Expr> {
-    let ast::SetExpr::Select(select) = query.body.as_ref() else { return None };
-    let has_group = match &select.group_by {
-        ast::GroupByExpr::Expressions(keys, modifiers) => !keys.is_empty() || !modifiers.is_empty(),
-        ast::GroupByExpr::All(_) => true,
-    };
-    let has_more = query.with.is_some()
-        || query.order_by.is_some()
-        || query.limit_clause.is_some()
-        || query.fetch.is_some()
-        || select.distinct.is_some()
-        || !select.from.is_empty()
-        || select.selection.is_some()
-        || has_group
-        || select.having.is_some()
-        || select.qualify.is_some()
-        || !select.named_window.is_empty();
-    match select.projection.as_slice() {
-        _ if has_more => None,
-        [ast::SelectItem::UnnamedExpr(expr) | ast::SelectItem::ExprWithAlias { expr, .. }] => Some(expr),
-        _ => None,
     }
 }
 

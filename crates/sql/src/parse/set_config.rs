@@ -2,9 +2,10 @@
 //! as a query.
 
 use sqlparser::ast::{
-    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, ObjectNamePart, SelectItem, SetExpr,
-    Statement,
+    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, ObjectNamePart, SelectItem, Statement,
 };
+
+use super::bare::bare_projection;
 
 /// One of its calls.
 pub(crate) struct SetConfigAst<'a> {
@@ -17,10 +18,8 @@ pub(crate) struct SetConfigAst<'a> {
 /// The calls, if the statement consists of them.
 pub(crate) fn set_config(statement: &Statement) -> Option<Vec<SetConfigAst<'_>>> {
     let Statement::Query(query) = statement else { return None };
-    let SetExpr::Select(select) = query.body.as_ref() else { return None };
-    let is_bare = select.from.is_empty() && select.selection.is_none() && query.with.is_none();
-    let calls: Vec<_> = select.projection.iter().map(call).collect::<Option<_>>()?;
-    (is_bare && !calls.is_empty()).then_some(calls)
+    let calls: Vec<_> = bare_projection(query)?.iter().map(call).collect::<Option<_>>()?;
+    (!calls.is_empty()).then_some(calls)
 }
 
 fn call(item: &SelectItem) -> Option<SetConfigAst<'_>> {

@@ -10,9 +10,9 @@ use types::{SqlType, Value};
 use super::arguments::may_repeat;
 use crate::bind::coerce::{assign, cast_to};
 use crate::bind::from::FromItem;
-use crate::bind::variables::{Variables, bare_expression};
+use crate::bind::variables::Variables;
 use crate::bind::{Binder, Bound, Output};
-use crate::parse::Ast;
+use crate::parse::{Ast, bare_expression};
 use crate::{ObjectName, Parsed, parse_depth};
 
 /// 42P13: the body gives something else than what the function is said to give.

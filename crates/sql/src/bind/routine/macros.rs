@@ -12,8 +12,8 @@ use types::SqlType;
 
 use crate::bind::from::FromItem;
 use crate::bind::scope::Scope;
-use crate::bind::variables::bare_expression;
 use crate::bind::{Binder, fold, unsupported};
+use crate::parse::bare_expression;
 use crate::parse::{Ast, CreateMacroAst, MacroAst, kept_expression, parse_placeless};
 use crate::statement::RoutineChange;
 use crate::{ObjectName, Statement};
