@@ -15,14 +15,17 @@ use storage::{Relation, Snapshot};
 use types::ops::date::Zone;
 use types::{SqlType, Value};
 
+use crate::QueryResult;
 use crate::database::Shared;
 use crate::environment::{Environment, placed};
+use crate::execute;
 use crate::files;
 use crate::rejects::{self, Rejects};
 use crate::routine_rows::{RoutineRows, Unknown};
 use crate::series::SeriesSource;
 use crate::settings::Setting;
 use crate::source::Source;
+use crate::statement::result_columns;
 use crate::storage_info::storage_info;
 use crate::views;
 
@@ -405,6 +408,15 @@ impl sql::Resolver for Resolver<'_> {
 
     fn file_functions(&self) -> &'static [&'static str] {
         &io::FUNCTIONS
+    }
+
+    fn first_column(&self, plan: plan::Plan) -> Result<Vec<Value>> {
+        self.asked_now.set(true);
+        let cancel = self.environment.call.token();
+        let plan = execute::optimize(self.environment, plan)?;
+        let running = execute::start(self.environment, &plan, false, cancel)?;
+        let chunks = QueryResult::running(result_columns(&plan), running).collect()?;
+        Ok(chunks.iter().flat_map(|chunk| (0..chunk.rows()).map(|row| chunk.column(0).value(row))).collect())
     }
 
     fn file(&self, function: &str, paths: &[String], options: &[(String, Value)]) -> Result<Table> {

@@ -324,6 +324,7 @@ fn parse_tokens(text: &str, base: usize, place: impl FnMut(&mut TokenWithSpan)) 
     let tokens = calls::trims(calls::variadic(tokens));
     let tokens = only::carry(check_option::carry(ignored::without(tokens)));
     let tokens = stars::carry(structs::types(user_types::composites(shorthand::carry(tokens))));
+    let tokens = pivot::carry(tokens);
     let (tokens, insert) = insert::form(tokens, &MorselDialect);
     let (tokens, like) = like::form(tokens);
     let tokens = lambda::arrows(tokens);

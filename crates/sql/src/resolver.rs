@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use base::Result;
+use base::{Error, Result};
 use catalog::{
     Check, CheckOption, Domain, Field, Filling, ForeignKey, Kinship, Name, Routine, Statistics, Trigger, UserType, View,
 };
@@ -117,6 +117,11 @@ pub trait Resolver {
     /// How many triggers' functions run, one within another.
     fn trigger_depth(&self) -> i64 {
         0
+    }
+
+    /// The values of the first column of a query, which runs now. What is bound with them is of use once.
+    fn first_column(&self, _plan: plan::Plan) -> Result<Vec<Value>> {
+        Err(Error::unsupported("columns by the values that there are"))
     }
 
     /// The names of the functions that read files.

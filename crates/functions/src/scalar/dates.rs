@@ -7,7 +7,7 @@ use types::{SqlType, Value};
 
 use super::call::whole;
 use super::{Call, Scalar, in_session, over, text};
-use crate::Parameter::{Date, Decimal, Double, Integer, Interval, Text, Time, Timestamp, Timestamptz, Timetz};
+use crate::Parameter::{BigInt, Date, Decimal, Double, Integer, Interval, Text, Time, Timestamp, Timestamptz, Timetz};
 
 pub(super) const ROWS: &[Scalar] = &[
     // The field is a constant; the binder makes the result decimal(20,6) for second and epoch, decimal(20,3) for milliseconds.
@@ -42,7 +42,7 @@ pub(super) const ROWS: &[Scalar] = &[
     Scalar::new(
         "make_date",
         &["make_date"],
-        &[over(&[Integer, Integer, Integer], SqlType::Date)],
+        &[over(&[BigInt, BigInt, BigInt], SqlType::Date)],
         |c| {
             let part = |i| i32::try_from(c.int(i)?).map_err(|_| error::datetime_out_of_range("date"));
             Ok(Value::Date(date::make_date(part(0)?, part(1)?, part(2)?)?))

@@ -7,7 +7,7 @@ use types::ops::date::{self, Zone, timetz, zone};
 use types::{SqlType, Value};
 
 use super::{Call, Scalar, in_session, over};
-use crate::Parameter::{Double, Integer, Interval, Text, Timestamp, Timestamptz, Timetz};
+use crate::Parameter::{BigInt, Double, Interval, Text, Timestamp, Timestamptz, Timetz};
 
 pub(super) const ROWS: &[Scalar] = &[
     Scalar::new(
@@ -79,7 +79,7 @@ pub(super) const ROWS: &[Scalar] = &[
     Scalar::new(
         "make_timestamp",
         &["make_timestamp"],
-        &[over(&[Integer, Integer, Integer, Integer, Integer, Double], SqlType::Timestamp)],
+        &[over(&[BigInt, BigInt, BigInt, BigInt, BigInt, Double], SqlType::Timestamp)],
         |c| made(c).map(Value::Timestamp),
         "The timestamp of year, month, day, hour, minute and second.",
         ("make_timestamp(2013, 7, 15, 8, 15, 23.5)", "2013-07-15 08:15:23.5"),
@@ -88,8 +88,8 @@ pub(super) const ROWS: &[Scalar] = &[
         "make_timestamptz",
         &["make_timestamptz"],
         &[
-            in_session(&[Integer, Integer, Integer, Integer, Integer, Double], SqlType::Timestamptz),
-            over(&[Integer, Integer, Integer, Integer, Integer, Double, Text], SqlType::Timestamptz),
+            in_session(&[BigInt, BigInt, BigInt, BigInt, BigInt, Double], SqlType::Timestamptz),
+            over(&[BigInt, BigInt, BigInt, BigInt, BigInt, Double, Text], SqlType::Timestamptz),
         ],
         |c| {
             // A bare offset is east of UTC here, as ISO 8601 has it.
@@ -104,7 +104,7 @@ pub(super) const ROWS: &[Scalar] = &[
     Scalar::new(
         "make_time",
         &["make_time"],
-        &[over(&[Integer, Integer, Double], SqlType::Time)],
+        &[over(&[BigInt, BigInt, Double], SqlType::Time)],
         |c| Ok(Value::Time(date::make_time(part(c, 0)?, part(c, 1)?, c.float(2)?)?)),
         "The time of hour, minute and second.",
         ("make_time(8, 15, 23.5)", "08:15:23.5"),

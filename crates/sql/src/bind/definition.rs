@@ -7,6 +7,7 @@ use catalog::{CheckOption, Field, Filling, IndexPart, Kinship, Unique};
 use sqlparser::ast::{self, ColumnOption, ObjectType, OnCommit, TableConstraint};
 
 use super::index::unique_shape;
+use super::pivot::finds_values;
 use super::sequence::serial;
 use super::statement::fields;
 use super::{Binder, fold, unsupported};
@@ -180,6 +181,12 @@ impl Binder<'_> {
         }
         if !self.arguments.parameters.is_empty() {
             return unsupported("a parameter in a view", name.position);
+        }
+        if finds_values(&create.query) {
+            let what = "PIVOT without a list of values in a view";
+            return Err(Error::unsupported(what)
+                .hint("a view's columns are known: PIVOT t ON c IN (1, 2)")
+                .at(name.position));
         }
         let plan = self.plan_of(&create.query)?;
         if create.columns.len() > plan.output.len() {

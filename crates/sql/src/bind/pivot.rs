@@ -7,19 +7,22 @@
 
 use std::ops::ControlFlow;
 
-use base::{Error, Result};
+use base::{Error, Result, SqlState};
 use sqlparser::ast::{self, BinaryOperator, Expr, ExprWithAlias, Ident, PivotValueSource, Query, SelectItem, SetExpr};
 use sqlparser::ast::{NullInclusion, TableFactor, Visit, Visitor};
 use sqlparser::parser::Parser;
 use sqlparser::tokenizer::Tokenizer;
+use types::Value;
 
 use super::from::FromItem;
-use super::scope::LockableRows;
+use super::scope::{CteBinding, LockableRows};
 use super::{Binder, fold, unsupported};
 use crate::dialect::MorselDialect;
 
 /// What the rows of an UNPIVOT are called before it has an alias.
 const ROWS: &str = "#unpivoted";
+/// Most columns that values make.
+const MOST_VALUES: usize = 1600;
 
 impl Binder<'_> {
     /// PIVOT or UNPIVOT of an item of FROM.
@@ -29,7 +32,12 @@ impl Binder<'_> {
                 return unsupported("DEFAULT ON NULL in PIVOT", None);
             }
             TableFactor::Pivot { table, aggregate_functions, value_column, value_source, alias, .. } => {
-                (pivot(table, aggregate_functions, value_column, value_source)?, table, alias)
+                let found = match (value_source, value_column.as_slice()) {
+                    (PivotValueSource::Any(_), [column]) => Some(self.values_there(table, column)?),
+                    _ => None,
+                };
+                let values = found.as_ref().unwrap_or(value_source);
+                (pivot(table, aggregate_functions, value_column, values)?, table, alias)
             }
             TableFactor::Unpivot { table, value, name, columns, null_inclusion, alias } => {
                 (unpivot(table, value, name, columns, null_inclusion.as_ref())?, table, alias)
@@ -44,6 +52,65 @@ impl Binder<'_> {
         })?;
         let item = self.derived(bound, alias.as_ref(), None)?;
         self.read_by_lock(item, Some(LockableRows::Derived))
+    }
+}
+
+/// Whether a query has a PIVOT whose columns come from values that there are.
+pub(super) fn finds_values(query: &Query) -> bool {
+    struct Looks;
+    impl Visitor for Looks {
+        type Break = ();
+        fn pre_visit_table_factor(&mut self, factor: &TableFactor) -> ControlFlow<()> {
+            match factor {
+                TableFactor::Pivot { value_source: PivotValueSource::Any(_), .. } => ControlFlow::Break(()),
+                _ => ControlFlow::Continue(()),
+            }
+        }
+    }
+    query.visit(&mut Looks).is_break()
+}
+
+impl Binder<'_> {
+    /// The values that a column of an item of FROM has when the statement is bound, in the order of their texts: a query of their own
+    /// tells, as the columns of a result are known before its rows.
+    fn values_there(&mut self, table: &TableFactor, column: &Expr) -> Result<PivotValueSource> {
+        let mut query = parsed("SELECT DISTINCT CAST(c AS text) FROM t WHERE c IS NOT NULL ORDER BY 1")?;
+        let select = select_of(&mut query)?;
+        select.projection = vec![SelectItem::UnnamedExpr(Expr::Cast {
+            kind: ast::CastKind::Cast,
+            expr: Box::new(column.clone()),
+            data_type: ast::DataType::Text,
+            format: None,
+        })];
+        select.selection = Some(Expr::IsNotNull(Box::new(column.clone())));
+        put(select, table);
+        let position = self.text.factor_position(table);
+        let mut alone = Binder::new(self.text.positions, self.resolver, self.arguments.parameters);
+        let visible = self.names.environment.iter().map(CteBinding::alone).collect::<Option<_>>();
+        let Some(visible) = visible else {
+            return unsupported(
+                "PIVOT without a list of values within a WITH that is recursive or changes data",
+                position,
+            );
+        };
+        alone.names.environment = visible;
+        let plan = alone.plan_of(&query).map_err(|error| match error.position() {
+            None => error.at(position),
+            Some(_) => error,
+        })?;
+        let values = self.resolver.first_column(plan).map_err(|e| e.at(position))?;
+        if values.len() > MOST_VALUES {
+            let message = format!("PIVOT would make {} columns, more than {MOST_VALUES}", values.len());
+            return Err(Error::new(SqlState::PROGRAM_LIMIT, message).at(position));
+        }
+        let value = |value: Value| match value {
+            Value::Str(text) => {
+                let expr = Expr::value(ast::Value::SingleQuotedString(text.to_string()));
+                Some(ExprWithAlias { expr, alias: None })
+            }
+            _ => None,
+        };
+        Ok(PivotValueSource::List(values.into_iter().filter_map(value).collect()))
     }
 }
 

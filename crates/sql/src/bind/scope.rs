@@ -277,6 +277,26 @@ pub(super) struct CteBinding {
     pub materialised: Option<(CteId, Vec<(String, ColumnId)>)>,
 }
 
+impl CteBinding {
+    /// The same in a statement of its own; none if it is what it is in this one only.
+    pub fn alone(&self) -> Option<Self> {
+        let of_statement = self.recursing.is_some() || self.part.is_some();
+        let (query, columns) = (self.query.clone(), self.columns.clone());
+        (!of_statement).then(|| Self {
+            name: self.name.clone(),
+            columns,
+            query,
+            levels: 0,
+            visible: self.visible,
+            inline: self.inline,
+            recursive: self.recursive,
+            recursing: None,
+            part: None,
+            materialised: None,
+        })
+    }
+}
+
 /// What a part of WITH gives to those that read it.
 #[derive(Clone)]
 pub(super) struct PartRows {

@@ -12,7 +12,6 @@ use super::domain::{DomainAst, domain};
 use super::ignored::{Ignored, ignored};
 use super::kin::{KinAst, kin};
 use super::maintenance::{MaintenanceAst, maintenance};
-use super::pivot::{pivot, unpivot};
 use super::prepared::{PreparedAst, prepared};
 use super::privileges::privileges;
 use super::routine::{RoutineAst, routine};
@@ -171,13 +170,6 @@ pub(super) fn statement(parser: &mut Parser<'_>) -> Result<Ast> {
     if is_word(parser, "summarize") {
         parser.next_token();
         return summarize(parser);
-    }
-    for (name, read) in [("pivot", pivot as fn(&mut Parser<'_>) -> Result<Query>), ("unpivot", unpivot)] {
-        if is_word(parser, name) {
-            parser.next_token();
-            let query = Box::new(read(parser)?);
-            return Ok(Ast::Library(Box::new(Statement::Query(query))));
-        }
     }
     if let Some(Ignored { tag, tables }) = ignored(parser)? {
         return Ok(Ast::Maintenance(MaintenanceAst::Look(tag, tables)));

@@ -1,5 +1,5 @@
 //! Short forms of DuckDB that the parser does not know, written as what it does: `a ** b`, `* LIKE 'x%'`, `name: expression` in
-//! select lists, `LIMIT 50%`, `USING SAMPLE`, and the standard's `JSON_OBJECT('a': 1)` and `ROWS FROM (...)`.
+//! select lists, `LIMIT 50%`, `USING SAMPLE`, `FILTER (condition)`, and the standard's `JSON_OBJECT('a': 1)` and `ROWS FROM (...)`.
 
 use sqlparser::ast::{Expr, Ident, ObjectNamePart, Value};
 use sqlparser::keywords::Keyword;
@@ -138,6 +138,10 @@ fn rewritten(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
         match current {
             Token::LParen | Token::LBracket | Token::LBrace => {
                 let is_object = *current == Token::LParen && at > 0 && is(at - 1, "json_object");
+                let is_filter = *current == Token::LParen && at > 1 && is(at - 1, "filter") && !is(at + 1, "where");
+                if is_filter && is_call(&token, at - 2) {
+                    changes.push((at + 1, at + 1, made(at, vec![Token::make_keyword("WHERE")])));
+                }
                 around.push(if is_object { Around::Object(at - 1) } else { Around::Other });
                 alias.push(None);
                 qualified.push(false);
@@ -223,6 +227,26 @@ fn rewritten(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     }
     let last = alias.pop().flatten();
     applied(&tokens, &visible, changes, last)
+}
+
+/// Whether a bracket closes the arguments of a call, not a query or a list.
+fn is_call<'t>(token: &impl Fn(usize) -> Option<&'t Token>, close: usize) -> bool {
+    let mut depth = 0;
+    for at in (0..=close).rev() {
+        match token(at) {
+            Some(Token::RParen) => depth += 1,
+            Some(Token::LParen) => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            let name = at.checked_sub(1).and_then(token).and_then(as_word);
+            return at < close
+                && name.is_some_and(|word| {
+                    !matches!(word.keyword, Keyword::FROM | Keyword::JOIN | Keyword::LATERAL | Keyword::AS)
+                });
+        }
+    }
+    false
 }
 
 /// The tokens with what stands instead of some of them, and an alias behind all.

@@ -48,7 +48,7 @@ pub(super) fn as_select(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
 }
 
 /// Whether a query may begin behind a token, in which case TABLE means no table that is created, dropped or described.
-fn may_precede_query(token: Option<&Token>) -> bool {
+pub(super) fn may_precede_query(token: Option<&Token>) -> bool {
     use Keyword::{ALL, ANALYZE, AS, DISTINCT, EXCEPT, EXPLAIN, INTERSECT, UNION, VERBOSE};
     match token {
         None | Some(Token::LParen | Token::RParen) => true,
