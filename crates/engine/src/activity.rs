@@ -14,6 +14,7 @@ use base::traffic::Traffic;
 use base::{Budget, Error, SqlState};
 use scheduler::{JobHandle, StageReport};
 
+use crate::settings::Setting;
 use crate::trace::{Recorder, StatementSpans, Trace};
 
 /// Most bytes of a statement's text that are kept.
@@ -199,6 +200,11 @@ impl Activity {
 }
 
 impl Statement {
+    /// Its text as others may see it.
+    pub fn shown_text(&self) -> &str {
+        if Setting::is_told_by(&self.text) { "(a statement that tells a secret)" } else { &self.text }
+    }
+
     fn new(number: u64, session: u64, sql: &str) -> Self {
         Self {
             number,
@@ -388,7 +394,7 @@ impl Holds {
         trace.statement(&StatementSpans {
             number: statement.number,
             session: statement.session,
-            text: &statement.text,
+            text: statement.shown_text(),
             begin: statement.begin,
             planning,
             compiling,

@@ -71,6 +71,8 @@ pub(crate) struct Shared {
     pub timeouts: Timeouts,
     /// Data frames of the host language by name.
     pub frames: Mutex<HashMap<String, Arc<dyn FileSource>>>,
+    /// Who asks servers for files.
+    pub remote: Arc<io::Client>,
     /// What sessions begin with.
     pub session_settings: Settings,
     /// Whether files are closed to SQL, and settings to all; neither is ever undone.
@@ -115,6 +117,7 @@ impl Database {
             admission: Arc::default(),
             timeouts: Timeouts::default(),
             frames: Mutex::default(),
+            remote: Arc::default(),
             session_settings,
             closed: AtomicBool::new(false),
             locked: AtomicBool::new(false),

@@ -7,7 +7,7 @@ use std::any::Any;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use base::helpers::{Helpers, PieceStep};
 use base::memory::Reservation;
@@ -15,7 +15,7 @@ use base::statement::Working;
 use base::{Budget, Error, Result, SqlState, statement};
 use catalog::{Catalog, CatalogSnapshot, TEMPORARY_SCHEMA};
 use functions::SequenceSession;
-use io::{FileSource, OpenContext};
+use io::{Access, FileSource, OpenContext};
 use scheduler::{JobHandle, JobOptions, JobSpec, Observer, Pipeline};
 use sql::ObjectName;
 use types::{SqlType, Value};
@@ -25,11 +25,14 @@ use crate::call::Call;
 use crate::cursor::Cursor;
 use crate::notices::Notices;
 use crate::pieces::each_piece;
-use crate::settings::{SETTINGS, Setting, Settings, Told, parse_memory};
+use crate::settings::{Kind, SETTINGS, Setting, Settings, Told, parse_memory};
 use crate::together::Together;
 use crate::trace::{Recorder, Trace};
 use crate::transaction::{Block, Local};
 use crate::{Database, PreparedStatement, database};
+
+/// How long a server may take if nothing limits it.
+const A_DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Bytes that parsing and planning take for each byte of text, at most: VALUES of short numbers.
 const PLANNING: usize = 256;
@@ -262,7 +265,9 @@ impl Environment {
         let workers = Workers { database: self.database.clone(), options };
         let helpers = Some(Arc::new(workers) as Arc<dyn Helpers>);
         let zone = self.settings.time_zone();
-        OpenContext { budget, cancel: self.call.token(), helpers, zone, ..OpenContext::default() }
+        let timeout = self.settings.duration("http_timeout").unwrap_or(A_DAY);
+        let remote = Some(Access::new(self.database.0.remote.clone(), self.settings.of_s3(), timeout));
+        OpenContext { budget, cancel: self.call.token(), helpers, zone, remote, ..OpenContext::default() }
     }
 
     /// Those who help with something of that name: the database's workers, beside this thread.
@@ -352,7 +357,10 @@ impl Environment {
             "memory_limit" => format!("{}MiB", shared.budget.limit() >> 20),
             "enable_external_access" => switch(!shared.is_closed()),
             "lock_configuration" => switch(shared.is_locked()),
-            _ => self.settings.get(setting).to_string(),
+            _ => match (setting.kind, self.settings.get(setting)) {
+                (Kind::Secret, secret) if !secret.is_empty() => "***".into(),
+                (_, value) => value.to_string(),
+            },
         }
     }
 }

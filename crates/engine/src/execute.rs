@@ -15,7 +15,7 @@ mod stage;
 mod watch;
 
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use base::ids::Id;
@@ -28,7 +28,9 @@ use pipeline::ir::{Pipeline, PipelineId, Program, Source as IrSource, SourceColu
 use plan::{Plan, TableId};
 use runtime::query::{Arguments, QueryContext};
 use runtime::result::{Next, Sink};
-use scheduler::{CancelToken, Cutting, EachWorker, JobHandle, JobOptions, JobSpec, Observer, SingleThreaded, Strategy};
+use scheduler::{
+    CancelToken, Cutting, EachWorker, JobHandle, JobOptions, JobSpec, Observer, SingleThreaded, Strategy, Waker,
+};
 use types::Chunk;
 
 use crate::admission::{GoesOn, Request, Ticket};
@@ -73,6 +75,8 @@ pub(crate) struct Query {
     pub traffic: Mutex<Vec<Traffic>>,
     /// It runs on the consumer's thread, so nobody takes results away meanwhile.
     pub small: bool,
+    /// Who wakes its job, once it has one.
+    waker: OnceLock<Waker>,
 }
 
 /// What an operator has done, by EXPLAIN ANALYZE.
@@ -306,6 +310,7 @@ impl Query {
             phases,
             traffic,
             small: false,
+            waker: OnceLock::new(),
         })
     }
 
@@ -334,6 +339,21 @@ impl Query {
     /// Whether results wait for their consumer, so that no more should be made.
     pub fn is_held_up(&self) -> bool {
         !self.small && self.context.result().is_full()
+    }
+
+    /// Wakes its job when these bytes are there; a small query waits for them.
+    pub fn goes_on_with(self: &Arc<Self>, wanted: &io::Wanted) -> Result<()> {
+        if self.small {
+            return wanted.wait(&self.cancel);
+        }
+        let query = Arc::downgrade(self);
+        wanted.then(move || {
+            // Before its job is known, whoever makes it known wakes it.
+            if let Some(waker) = query.upgrade().and_then(|query| query.waker.get().cloned()) {
+                waker.wake();
+            }
+        });
+        Ok(())
     }
 
     /// Rows of all sources outside of the query, as far as they are known.
@@ -458,6 +478,8 @@ fn launch(environment: &Environment, query: Arc<Query>, cancel: CancelToken) -> 
     let end = Arc::new(ResultEnd(Arc::downgrade(&query.context)));
     let observer = environment.observer(query.program.pipelines.values().map(|p| p.name.as_str()), Some(end));
     let handle = shared.scheduler.submit(job, JobOptions { cancel, observer, ..environment.job_options() });
+    let _ = query.waker.set(handle.waker());
+    handle.wake();
     environment.runs(&handle, true);
     Ok(Running::new(query, Some(handle), shared))
 }

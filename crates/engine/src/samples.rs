@@ -80,6 +80,8 @@ fn first_rows(file: &Arc<dyn FileSource>, attributes: &[usize]) -> Option<Chunk>
         match reader.step().ok()? {
             Step::Chunk(chunk) => break chunk,
             Step::More => {}
+            // Not worth waiting for.
+            Step::Wait(_) => return None,
             Step::End => return None,
         }
     };

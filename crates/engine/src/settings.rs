@@ -15,6 +15,7 @@ use types::ops::date::Zone;
 mod duration;
 mod path;
 mod postgresql;
+mod remote;
 
 pub(crate) use postgresql::Told;
 
@@ -59,6 +60,10 @@ pub enum Kind {
     Choice(fn() -> Vec<&'static str>),
     /// A file, or nothing.
     Path,
+    /// Any text, or nothing.
+    Text,
+    /// The same, which is not shown to anybody.
+    Secret,
     /// Numbers of rows of joins, by the names of their tables.
     JoinRows,
     /// A time zone: its name, or hours east of UTC.
@@ -133,6 +138,13 @@ pub const SETTINGS: &[Setting] = &[
         description: "Whether SQL may read and write files; once off, it stays off.",
     },
     Setting {
+        name: "http_timeout",
+        kind: Kind::Duration,
+        default: "30s",
+        scope: Scope::Session,
+        description: "Time that a server may take for an answer, and between two pieces of it.",
+    },
+    Setting {
         name: "join_search",
         kind: Kind::Choice(|| Search::ALL.map(|(name, _)| name).to_vec()),
         default: "exhaustive",
@@ -201,6 +213,55 @@ pub const SETTINGS: &[Setting] = &[
         default: "none",
         scope: Scope::Session,
         description: "Memory that one query of this session may use.",
+    },
+    Setting {
+        name: "s3_access_key_id",
+        kind: Kind::Text,
+        default: "",
+        scope: Scope::Session,
+        description: "Who reads buckets; empty: as AWS_ACCESS_KEY_ID says, or nobody in particular.",
+    },
+    Setting {
+        name: "s3_endpoint",
+        kind: Kind::Text,
+        default: "",
+        scope: Scope::Session,
+        description: "The server that buckets are on, if it is not Amazon's: localhost:9000.",
+    },
+    Setting {
+        name: "s3_region",
+        kind: Kind::Text,
+        default: "",
+        scope: Scope::Session,
+        description: "The region that buckets are in; empty: as AWS_REGION says, or us-east-1.",
+    },
+    Setting {
+        name: "s3_secret_access_key",
+        kind: Kind::Secret,
+        default: "",
+        scope: Scope::Session,
+        description: "The secret that belongs to s3_access_key_id; it is not shown.",
+    },
+    Setting {
+        name: "s3_session_token",
+        kind: Kind::Secret,
+        default: "",
+        scope: Scope::Session,
+        description: "The token of keys that hold for a while; it is not shown.",
+    },
+    Setting {
+        name: "s3_url_style",
+        kind: Kind::Choice(|| vec!["auto", "path", "vhost"]),
+        default: "auto",
+        scope: Scope::Session,
+        description: "Whether addresses have the bucket in their path or in their host; auto: in the path on servers that are not Amazon's.",
+    },
+    Setting {
+        name: "s3_use_ssl",
+        kind: Kind::Bool,
+        default: "on",
+        scope: Scope::Session,
+        description: "Whether an s3_endpoint without a scheme is asked by https.",
     },
     Setting {
         name: "search_path",
@@ -274,6 +335,12 @@ pub struct Settings {
 }
 
 impl Setting {
+    /// Whether a statement may say a secret, which nobody else is to read.
+    pub(crate) fn is_told_by(sql: &str) -> bool {
+        let text = sql.to_ascii_lowercase();
+        SETTINGS.iter().any(|s| matches!(s.kind, Kind::Secret) && text.contains(s.name))
+    }
+
     /// The setting of that name; error 42704 with the nearest name as a hint.
     pub fn find(name: &str) -> Result<&'static Self> {
         SETTINGS.iter().find(|s| s.name == name).ok_or_else(|| {
@@ -315,7 +382,7 @@ impl Setting {
             Kind::Zone => Zone::find(value)
                 .map(|zone| zone.name().to_owned())
                 .map_err(|_| bad("zones are named as Europe/Berlin or UTC, or by hours east of UTC".into())),
-            Kind::Path => Ok(value.to_owned()),
+            Kind::Path | Kind::Text | Kind::Secret => Ok(value.to_owned()),
             Kind::Schemas => Ok(path::canonical(value)),
             Kind::Choice(known) if known().contains(&text.as_str()) => Ok(text),
             Kind::Choice(known) => Err(bad(format!("it is one of these: {}", known().join(", ")))),
@@ -383,10 +450,18 @@ impl Settings {
             "admission_timeout",
             "default_transaction_isolation",
             "directory_placement",
+            "http_timeout",
             "memory_limit",
             "memory_placement",
             "priority",
             "query_memory_limit",
+            "s3_access_key_id",
+            "s3_endpoint",
+            "s3_region",
+            "s3_secret_access_key",
+            "s3_session_token",
+            "s3_url_style",
+            "s3_use_ssl",
             "statement_timeout",
             "threads",
             "trace",

@@ -17,6 +17,7 @@ use base::{Budget, CancelToken, Error, Result, SqlState};
 use types::Chunk;
 
 use crate::arrow_in::{chunks_of, fields_of};
+use crate::context::OpenContext;
 use crate::input::{Compression, Input, OPERATOR};
 use crate::source::{Field, FileSource, PieceReader, PrunePredicate, Step};
 use layout::Batch;
@@ -91,11 +92,13 @@ struct ArrowSource {
 }
 
 /// Opens Arrow files. Every file must have the columns of the first, of the same types.
-pub fn open_arrow(paths: &[PathBuf], budget: Option<&Budget>, cancel: &CancelToken) -> Result<Arc<dyn FileSource>> {
+pub fn open_arrow(paths: &[PathBuf], context: &OpenContext) -> Result<Arc<dyn FileSource>> {
     let mut files: Vec<ArrowFile> = Vec::new();
     for path in paths {
-        cancel.check()?;
-        let input = Input::open(path, Compression::None, usize::MAX, budget, cancel)?;
+        context.cancel.check()?;
+        let input = Input::open(path, Compression::None, context.means())?;
+        // The heads of its batches are all over it.
+        input.fetch(std::iter::once(0..input.len()))?;
         let mut file = ArrowFile::open(path.display().to_string(), input)?;
         if let Some(first) = files.first() {
             file.conform(first)?;
@@ -108,7 +111,7 @@ pub fn open_arrow(paths: &[PathBuf], budget: Option<&Budget>, cancel: &CancelTok
     let schema = first.fields.iter().map(|field| Field { nullable: true, ..field.clone() }).collect();
     let morsels = files.iter().enumerate().flat_map(|(f, file)| (0..file.batches.len()).map(move |b| (f, b))).collect();
     let files = files.into_iter().map(Arc::new).collect();
-    Ok(Arc::new(ArrowSource { schema, files, morsels, budget: budget.cloned(), cancel: cancel.clone() }))
+    Ok(Arc::new(ArrowSource { schema, files, morsels, budget: context.budget.clone(), cancel: context.cancel.clone() }))
 }
 
 impl ArrowFile {

@@ -4,10 +4,12 @@ use std::sync::Arc;
 
 use base::helpers::Helpers;
 use base::{Budget, CancelToken};
+use remote::Access;
 use types::Value;
 use types::ops::date::Zone;
 
 use crate::csv::{CsvOptions, RejectSink};
+use crate::input::Means;
 use crate::json::JsonOptions;
 
 /// What a database lends to the reading of a file.
@@ -25,12 +27,20 @@ pub struct OpenContext {
     pub defaults: Vec<Value>,
     /// The zone of moments in text files.
     pub zone: Zone,
+    /// Who asks servers for files.
+    pub remote: Option<Access>,
 }
 
 impl OpenContext {
+    /// What opening a file takes.
+    pub(crate) fn means(&self) -> Means<'_> {
+        Means { limit: usize::MAX, budget: self.budget.as_ref(), cancel: &self.cancel, remote: self.remote.as_ref() }
+    }
+
     /// Options of JSON files with that.
     pub(crate) fn json(self) -> JsonOptions {
-        JsonOptions { budget: self.budget, cancel: self.cancel, zone: self.zone, ..JsonOptions::default() }
+        let Self { budget, cancel, zone, remote, .. } = self;
+        JsonOptions { budget, cancel, zone, remote, ..JsonOptions::default() }
     }
 
     /// Lends it to options of text files.
@@ -40,6 +50,7 @@ impl OpenContext {
         csv.helpers = self.helpers;
         csv.rejects = self.rejects;
         csv.zone = self.zone;
+        csv.remote = self.remote;
         if let Some((_, values)) = &mut csv.default {
             *values = self.defaults;
         }

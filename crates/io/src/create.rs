@@ -1,6 +1,6 @@
 //! What COPY writes: a file, or a folder of files.
 
-use base::Result;
+use base::{Error, Result};
 
 use crate::context::OpenContext;
 use crate::partitioned::PartitionedWriter;
@@ -15,6 +15,10 @@ pub fn create(
     options: &[(String, String)],
     outside: &OpenContext,
 ) -> Result<Box<dyn ChunkWriter>> {
+    if remote::is_remote(path) {
+        let error = Error::unsupported(format!("writing \"{path}\", a file on a server,"));
+        return Err(error.hint("COPY ... TO a file on this machine, and upload it"));
+    }
     if options.iter().any(|(name, _)| name == "partition_by") {
         return Ok(Box::new(PartitionedWriter::create(path, fields, options, outside)?));
     }

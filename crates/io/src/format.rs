@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use remote::name_of;
+
 /// File formats.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Format {
@@ -19,7 +21,7 @@ pub enum Format {
 /// with `.gz` or `.zst`, or `.parquet`, `.arrow`
 /// and `.feather`.
 pub fn format_of(path: &str) -> Option<Format> {
-    let lower = path.to_ascii_lowercase();
+    let lower = name_of(path).to_ascii_lowercase();
     let stem = [".gz", ".gzip", ".zst", ".zstd"].iter().find_map(|s| lower.strip_suffix(s)).unwrap_or(&lower);
     match Path::new(stem).extension()?.to_str()? {
         "csv" | "tsv" | "tbl" | "txt" | "dat" | "psv" => Some(Format::Csv),

@@ -1,15 +1,18 @@
 //! What else functions in FROM say of files: whole contents, names, and what footers of Parquet hold.
 
+use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
 use base::memory::Reservation;
-use base::{Budget, CancelToken, Error, Result, SqlState};
+use base::{Error, Result, SqlState};
+use remote::is_remote;
 use types::ops::string::MAX_LENGTH;
 use types::ops::{array, bytes, structure};
 use types::{Chunk, ColumnBuilder, SqlType, StructField, Value};
 
+use crate::arriving::Arriving;
 use crate::context::OpenContext;
 use crate::csv::{CsvOptions, sniff_csv};
 use crate::input::{Compression, Input, OPERATOR, open_error};
@@ -34,11 +37,11 @@ pub fn table(columns: &[(&str, SqlType)], rows: &[Vec<Value>]) -> Arc<dyn FileSo
 pub fn glob(patterns: &[String], context: &OpenContext) -> Result<Arc<dyn FileSource>> {
     let mut rows = Vec::new();
     for pattern in patterns {
-        let found = match expand_paths(std::slice::from_ref(pattern), &context.cancel) {
+        let found = match expand_paths(std::slice::from_ref(pattern), context) {
             Err(error) if error.state() == SqlState::UNDEFINED_FILE => Vec::new(),
             found => found?,
         };
-        let there = found.iter().filter(|path| path.exists());
+        let there = found.iter().filter(|path| path.to_str().is_some_and(is_remote) || path.exists());
         rows.extend(there.map(|path| vec![Value::str(path.display().to_string())]));
     }
     Ok(table(&[("file", SqlType::Text)], &rows))
@@ -88,7 +91,7 @@ pub fn sniff(files: &[PathBuf], options: &CsvOptions) -> Result<Arc<dyn FileSour
 }
 
 /// `read_text` and `read_blob`: a row for each file, with all that it holds.
-pub fn contents(files: Vec<PathBuf>, is_text: bool, context: OpenContext) -> Arc<dyn FileSource> {
+pub fn contents(files: Vec<PathBuf>, is_text: bool, context: OpenContext) -> Result<Arc<dyn FileSource>> {
     let content = if is_text { SqlType::Text } else { SqlType::Bytea };
     let schema = vec![
         Field::new("filename", SqlType::Text),
@@ -96,15 +99,21 @@ pub fn contents(files: Vec<PathBuf>, is_text: bool, context: OpenContext) -> Arc
         Field::new("size", SqlType::BigInt),
         Field::new("last_modified", SqlType::Timestamptz),
     ];
-    Arc::new(Contents { schema, files, budget: context.budget, cancel: context.cancel })
+    let open = |path: PathBuf| {
+        let is_remote = path.to_str().is_some_and(is_remote);
+        let input = is_remote.then(|| Input::open(&path, Compression::None, context.means())).transpose()?;
+        Ok((path, input.map(Arc::new)))
+    };
+    let files = files.into_iter().map(open).collect::<Result<_>>()?;
+    Ok(Arc::new(Contents { schema, files, context }))
 }
 
 /// Files as rows: a morsel is one, read when it is asked for.
 struct Contents {
     schema: Vec<Field>,
-    files: Vec<PathBuf>,
-    budget: Option<Budget>,
-    cancel: CancelToken,
+    /// With what is open already: those on servers.
+    files: Vec<(PathBuf, Option<Arc<Input>>)>,
+    context: OpenContext,
 }
 
 impl FileSource for Contents {
@@ -130,7 +139,15 @@ impl FileSource for Contents {
         _prune: &[PrunePredicate],
         _chunk_rows: usize,
     ) -> Result<Box<dyn PieceReader>> {
-        Ok(Box::new(ContentsReader { source: self, file: Some(morsel), columns: columns.to_vec(), charged: None }))
+        let wanted = match &self.files[morsel].1 {
+            Some(input) if columns.contains(&1) => input.want(std::iter::once(0..input.len()), true)?,
+            _ => None,
+        };
+        let reader = ContentsReader { source: self, file: Some(morsel), columns: columns.to_vec(), charged: None };
+        Ok(match wanted {
+            Some(wanted) => Arriving::boxed(Arc::new(wanted), move || Ok(Box::new(reader))),
+            None => Box::new(reader),
+        })
     }
 }
 
@@ -142,9 +159,7 @@ struct ContentsReader {
 }
 
 impl ContentsReader {
-    fn content(&mut self, path: &Path, sql_type: SqlType) -> Result<Value> {
-        let (budget, cancel) = (self.source.budget.as_ref(), &self.source.cancel);
-        let input = Input::open(path, Compression::None, usize::MAX, budget, cancel)?;
+    fn content(&mut self, path: &Path, input: &Input, sql_type: SqlType) -> Result<Value> {
         let length = usize::try_from(input.len()).unwrap_or(usize::MAX);
         // The form of bytes is a little longer than these.
         if length >= MAX_LENGTH / 2 {
@@ -152,6 +167,7 @@ impl ContentsReader {
             return Err(Error::new(SqlState::PROGRAM_LIMIT, message));
         }
         // The bytes, and the value that is made of them.
+        let budget = self.source.context.budget.as_ref();
         self.charged = budget.map(|b| b.reserve(length.saturating_mul(3), OPERATOR)).transpose()?;
         let read = input.read(&path.display().to_string(), 0, input.len())?;
         if sql_type == SqlType::Bytea {
@@ -169,17 +185,32 @@ impl PieceReader for ContentsReader {
     fn step(&mut self) -> Result<Step> {
         let Some(file) = self.file.take() else { return Ok(Step::End) };
         let source = self.source.clone();
-        let path = &source.files[file];
-        let about = std::fs::metadata(path).map_err(|e| open_error(path, &e))?;
+        let (path, remote) = &source.files[file];
+        let about = match remote {
+            Some(_) => None,
+            None => Some(std::fs::metadata(path).map_err(|e| open_error(path, &e))?),
+        };
         let mut columns = Vec::with_capacity(self.columns.len());
         for column in self.columns.clone() {
             let sql_type = source.schema[column].sql_type;
             let value = match column {
                 0 => Value::str(path.display().to_string()),
-                1 => self.content(path, sql_type)?,
-                2 => Value::Int(i64::try_from(about.len()).unwrap_or(i64::MAX)),
+                1 => match remote {
+                    Some(input) => self.content(path, input, sql_type)?,
+                    None => {
+                        let input = Input::open(path, Compression::None, source.context.means())?;
+                        self.content(path, &input, sql_type)?
+                    }
+                },
+                2 => {
+                    let bytes = about.as_ref().map(Metadata::len).or(remote.as_ref().map(|input| input.len()));
+                    bytes.and_then(|bytes| i64::try_from(bytes).ok()).map_or(Value::Null, Value::Int)
+                }
                 _ => {
-                    let changed = about.modified().ok().and_then(|at| at.duration_since(UNIX_EPOCH).ok());
+                    let changed = about
+                        .as_ref()
+                        .and_then(|about| about.modified().ok())
+                        .and_then(|at| at.duration_since(UNIX_EPOCH).ok());
                     let micros = changed.and_then(|at| i64::try_from(at.as_micros()).ok());
                     micros.map_or(Value::Null, Value::Timestamp)
                 }

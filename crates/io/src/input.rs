@@ -4,6 +4,7 @@
 
 use std::fs::File;
 use std::io::{ErrorKind, Read};
+use std::ops::Range;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
@@ -11,6 +12,7 @@ use std::path::Path;
 use base::memory::Reservation;
 use base::{Budget, CancelToken, Error, Result, SqlState};
 use bytes::Bytes;
+use remote::{Access, RemoteFile, Stream, Wanted, is_remote, name_of};
 
 /// How a file is compressed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -26,7 +28,8 @@ pub enum Compression {
 impl Compression {
     /// What the file's name says.
     pub fn of_path(path: &Path) -> Self {
-        match path.extension().and_then(|e| e.to_str()).map(str::to_ascii_lowercase).as_deref() {
+        let name = path.to_string_lossy();
+        match Path::new(name_of(&name)).extension().and_then(|e| e.to_str()).map(str::to_ascii_lowercase).as_deref() {
             Some("gz" | "gzip") => Self::Gzip,
             Some("zst" | "zstd") => Self::Zstd,
             _ => Self::None,
@@ -48,6 +51,8 @@ const PATIENCE: i32 = 50;
 pub enum Input {
     /// A file of this many bytes.
     File(File, u64, CancelToken),
+    /// A file on a server.
+    Remote(RemoteFile, CancelToken),
     /// Text in memory.
     Memory {
         /// The text.
@@ -57,15 +62,37 @@ pub enum Input {
     },
 }
 
+/// What opening a file takes.
+#[derive(Clone, Copy)]
+pub struct Means<'a> {
+    /// Most bytes that a file may have when decompressed.
+    pub limit: usize,
+    /// What bytes in memory are charged to.
+    pub budget: Option<&'a Budget>,
+    /// Stops it.
+    pub cancel: &'a CancelToken,
+    /// Who asks servers; none: nobody.
+    pub remote: Option<&'a Access>,
+}
+
 impl Input {
-    /// Opens a file, decompressing it into memory if need be, at most `limit` bytes, which are charged to the budget.
-    pub fn open(
-        path: &Path,
-        compression: Compression,
-        limit: usize,
-        budget: Option<&Budget>,
-        cancel: &CancelToken,
-    ) -> Result<Self> {
+    /// Opens a file, decompressing it into memory if need be.
+    pub fn open(path: &Path, compression: Compression, means: Means<'_>) -> Result<Self> {
+        let Means { limit, budget, cancel, remote } = means;
+        if let Some(address) = path.to_str().filter(|path| is_remote(path)) {
+            let file = access(remote)?.open(address, budget, cancel)?;
+            let text = Text { path, limit, budget, cancel };
+            let stream = || Stream::new(file.clone(), cancel.clone());
+            let (text, charged) = match compression {
+                Compression::None => return Ok(Self::Remote(file, cancel.clone())),
+                Compression::Gzip => text.read_all(flate2::read::MultiGzDecoder::new(stream()))?,
+                Compression::Zstd => {
+                    let decoder = zstd::stream::read::Decoder::new(stream());
+                    text.read_all(decoder.map_err(|e| text.error(&e))?)?
+                }
+            };
+            return Ok(Self::Memory { text: text.into(), _charged: charged });
+        }
         // Opening a pipe would wait for somebody who writes to it.
         let file = File::options().read(true).custom_flags(libc::O_NONBLOCK).open(path);
         let file = file.map_err(|e| open_error(path, &e))?;
@@ -92,7 +119,25 @@ impl Input {
     pub fn len(&self) -> u64 {
         match self {
             Self::File(_, len, _) => *len,
+            Self::Remote(file, _) => file.len(),
             Self::Memory { text, .. } => text.len() as u64,
+        }
+    }
+
+    /// Has bytes fetched that are on a server, which stay if they are `kept`, or until what this returns is dropped; none: they are
+    /// not on a server.
+    pub fn want(&self, ranges: impl IntoIterator<Item = Range<u64>>, kept: bool) -> Result<Option<Wanted>> {
+        match self {
+            Self::Remote(file, _) => file.want(ranges, kept).map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    /// Has bytes there that are about to be read, here and there: all at once, where each would be waited for.
+    pub fn fetch(&self, ranges: impl IntoIterator<Item = Range<u64>>) -> Result<()> {
+        match self {
+            Self::Remote(file, cancel) => file.want(ranges, true)?.wait(cancel),
+            _ => Ok(()),
         }
     }
 
@@ -115,7 +160,7 @@ impl Input {
 
     fn check(&self) -> Result<()> {
         match self {
-            Self::File(_, _, cancel) => cancel.check(),
+            Self::File(_, _, cancel) | Self::Remote(_, cancel) => cancel.check(),
             Self::Memory { .. } => Ok(()),
         }
     }
@@ -125,7 +170,7 @@ impl Input {
         assert!(start <= end && end <= self.len());
         match self {
             Self::Memory { text, .. } => Ok(text.slice(start as usize..end as usize)),
-            Self::File(..) => {
+            Self::File(..) | Self::Remote(..) => {
                 let mut bytes = vec![0; (end - start) as usize];
                 self.bytes_into(start, &mut bytes)?;
                 Ok(bytes.into())
@@ -138,13 +183,27 @@ impl Input {
         match self {
             Self::Memory { text, .. } => room.copy_from_slice(&text[start as usize..][..room.len()]),
             Self::File(file, ..) => file.read_exact_at(room, start)?,
+            Self::Remote(file, cancel) => file.read_into(start, room, cancel).map_err(std::io::Error::other)?,
         }
         Ok(())
     }
 }
 
+/// Who asks servers.
+pub fn access(remote: Option<&Access>) -> Result<&Access> {
+    remote.ok_or_else(|| Error::unsupported("files on servers"))
+}
+
+/// The error of ours that an error of the system stands for.
+pub fn own(error: &std::io::Error) -> Option<&Error> {
+    error.get_ref()?.downcast_ref::<Error>()
+}
+
 #[cold]
 fn failed(name: &str, error: &std::io::Error) -> Error {
+    if let Some(own) = own(error) {
+        return own.clone();
+    }
     match error.kind() {
         ErrorKind::UnexpectedEof => {
             Error::new(SqlState::BAD_COPY_FILE, format!("file \"{name}\" became shorter while it was read"))
@@ -223,6 +282,9 @@ impl Text<'_> {
     fn error(&self, error: &std::io::Error) -> Error {
         if let Err(canceled) = self.cancel.check() {
             return canceled;
+        }
+        if let Some(own) = own(error) {
+            return own.clone();
         }
         let message = format!("could not decompress \"{}\": {error}", self.path.display());
         Error::new(SqlState::DATA_CORRUPTED, message)

@@ -11,6 +11,7 @@
 //! chunks or in a typed error, never in a panic, and never in a row that is silently lost.
 
 mod across;
+mod arriving;
 pub mod arrow_file;
 pub mod arrow_in;
 pub mod arrow_out;
@@ -46,6 +47,7 @@ pub use identity::Identity;
 pub use open::{FUNCTIONS, open, open_for_copy, open_given_for_copy};
 pub use paths::expand_paths;
 pub use planned::ChunkWriter;
+pub use remote::{Access, Client, S3, UrlStyle, Wanted};
 pub use source::{
     CHUNK_ROWS, ColumnStatistics, CompareOp, FIRST_ROWS, Field, FileSource, MemorySource, Once, PieceReader,
     PrunePredicate, Step,

@@ -50,11 +50,11 @@ pub fn open(
         refuse_all(function, options)?;
         return functions::glob(paths, &context);
     }
-    let files = expand_paths(paths, &context.cancel)?;
+    let files = expand_paths(paths, &context)?;
     let format = match function {
         "read_text" | "read_blob" => {
             refuse_all(function, options)?;
-            return Ok(functions::contents(files, function == "read_text", context));
+            return functions::contents(files, function == "read_text", context);
         }
         "sniff_csv" => {
             let mut csv = CsvOptions::detect();
@@ -111,11 +111,11 @@ fn open_some(
             if let Some((name, _)) = options.first() {
                 return Err(unknown(name, &across::NAMES));
             }
-            open_arrow(files, context.budget.as_ref(), &context.cancel)
+            open_arrow(files, &context)
         }
         Format::Parquet => {
             copy_options::refuse_options(options)?;
-            open_parquet(files, context.budget.as_ref(), &context.cancel)
+            open_parquet(files, &context)
         }
         Format::Json => {
             let mut json = context.json();
@@ -176,31 +176,28 @@ pub fn open_for_copy(
     if copy_options::format(path, options) == Format::Parquet {
         copy_options::check_redundant(options)?;
         copy_options::refuse_options(options)?;
-        let files = expand_paths(&[path.to_owned()], &context.cancel)?;
-        return crate::source::select_columns(
-            open_parquet(&files, context.budget.as_ref(), &context.cancel)?,
-            expected,
-            path,
-        );
+        let files = expand_paths(&[path.to_owned()], &context)?;
+        return crate::source::select_columns(open_parquet(&files, &context)?, expected, path);
     }
     if copy_options::format(path, options) == Format::Arrow {
         copy_options::check_redundant(options)?;
         if let Some((name, _)) = options.iter().find(|(name, _)| name != "format") {
             return Err(unknown(name, &["format"]));
         }
-        let files = expand_paths(&[path.to_owned()], &context.cancel)?;
-        let source = open_arrow(&files, context.budget.as_ref(), &context.cancel)?;
+        let files = expand_paths(&[path.to_owned()], &context)?;
+        let source = open_arrow(&files, &context)?;
         return crate::source::select_columns(source, expected, path);
     }
     if copy_options::format(path, options) == Format::Json {
-        let json = json_for_copy(expected, options, context)?;
-        return open_json(&expand_paths(&[path.to_owned()], &json.cancel)?, &json);
+        let json = json_for_copy(expected, options, context.clone())?;
+        return open_json(&expand_paths(&[path.to_owned()], &context)?, &json);
     }
     let names: Vec<&str> = expected.iter().map(|(name, _)| name.as_str()).collect();
     let mut csv = copy_options::parse(path, &names, options, Direction::From)?;
     csv.columns = Some(expected.to_vec());
+    let files = expand_paths(&[path.to_owned()], &context)?;
     context.lend(&mut csv);
-    open_csv(&expand_paths(&[path.to_owned()], &csv.cancel)?, &csv)
+    open_csv(&files, &csv)
 }
 
 /// Options of a COPY FROM of JSON: members are columns by their names. ARRAY says whether they are in

@@ -4,6 +4,7 @@
 //! arrays. Texts are headers into the pages, so that what a dictionary page holds once is kept once. Row groups that
 //! statistics exclude are not read.
 
+mod ahead;
 mod describe;
 mod errors;
 mod flat;
@@ -24,14 +25,20 @@ use parquet::basic::{LogicalType, Type as PhysicalType};
 use parquet::schema::types::SchemaDescriptor;
 use types::{Chunk, ColumnBuilder, SqlType, Value};
 
+use crate::arriving::Arriving;
 use crate::arrow_in;
+use crate::context::OpenContext;
 use crate::identity::Identity;
 use crate::input::{Compression, Input};
-use crate::source::{ColumnStatistics, Field, FileSource, NoRows, PieceReader, PrunePredicate};
+use crate::source::{CHUNK_ROWS, ColumnStatistics, Field, FileSource, NoRows, PieceReader, PrunePredicate};
+use ahead::Ahead;
 pub use describe::describe;
 use errors::guarded;
 use origin::Origin;
 use row_group::RowGroupReader;
+
+/// Bytes that footers have at most, most of the time.
+const FOOTER: u64 = 64 << 10;
 
 /// A Parquet file, its footer read.
 struct ParquetFile {
@@ -54,18 +61,23 @@ struct ParquetSource {
     /// File and row group of each morsel.
     morsels: Vec<(usize, usize)>,
     identity: Option<Identity>,
+    ahead: Ahead,
 }
 
 /// Opens Parquet files. Columns are matched by name: every file must have those of the first, of the same types.
-pub fn open_parquet(paths: &[PathBuf], budget: Option<&Budget>, cancel: &CancelToken) -> Result<Arc<dyn FileSource>> {
-    let open = |path: &PathBuf| {
-        cancel.check()?;
-        let input = Input::open(path, Compression::None, usize::MAX, budget, cancel)?;
+pub fn open_parquet(paths: &[PathBuf], context: &OpenContext) -> Result<Arc<dyn FileSource>> {
+    let open = |path: &PathBuf| Input::open(path, Compression::None, context.means());
+    let inputs = paths.iter().map(open).collect::<Result<Vec<_>>>()?;
+    // Of files on servers, all footers at once.
+    let footer = |input: &Input| input.want(std::iter::once(input.len().saturating_sub(FOOTER)..input.len()), true);
+    let _coming = inputs.iter().map(footer).collect::<Result<Vec<_>>>()?;
+    let file = |(path, input): (&PathBuf, Input)| {
+        context.cancel.check()?;
         let file = ParquetFile::open(path.display().to_string(), Origin::new(input))?;
-        Ok(ParquetFile { budget: budget.cloned(), cancel: cancel.clone(), ..file })
+        Ok(ParquetFile { budget: context.budget.clone(), cancel: context.cancel.clone(), ..file })
     };
     let identity = Identity::of(paths);
-    let source = ParquetSource::new(paths.iter().map(open).collect::<Result<_>>()?)?;
+    let source = ParquetSource::new(paths.iter().zip(inputs).map(file).collect::<Result<_>>()?)?;
     Ok(Arc::new(ParquetSource { identity, ..source }))
 }
 
@@ -169,7 +181,19 @@ impl ParquetSource {
         }
         let morsels =
             files.iter().enumerate().flat_map(|(f, file)| (0..file.row_groups()).map(move |g| (f, g))).collect();
-        Ok(Self { schema, files: files.into_iter().map(Arc::new).collect(), morsels, identity: None })
+        Ok(Self {
+            schema,
+            files: files.into_iter().map(Arc::new).collect(),
+            morsels,
+            identity: None,
+            ahead: Ahead::default(),
+        })
+    }
+
+    /// Whether no row of a morsel can satisfy all of these.
+    fn is_pruned(&self, morsel: usize, prune: &[PrunePredicate]) -> bool {
+        let ((file, row_group), rows) = (self.morsels[morsel], self.rows_of(morsel));
+        prune.iter().any(|p| !self.row_group_statistics(file, row_group, p.column).admits(p, rows))
     }
 
     fn row_group_statistics(&self, file: usize, row_group: usize, column: usize) -> ColumnStatistics {
@@ -218,11 +242,22 @@ impl FileSource for ParquetSource {
     ) -> Result<Box<dyn PieceReader>> {
         columns.iter().try_for_each(|&c| self.schema[c].check_supported())?;
         let (file, row_group) = self.morsels[morsel];
-        let rows = self.rows_of(morsel);
-        if prune.iter().any(|p| !self.row_group_statistics(file, row_group, p.column).admits(p, rows)) {
+        if self.is_pruned(morsel, prune) {
             return Ok(Box::new(NoRows));
         }
-        Ok(Box::new(RowGroupReader::new(self.files[file].clone(), row_group, columns, chunk_rows)?))
+        let reader = RowGroupReader::new(self.files[file].clone(), row_group, columns, chunk_rows)?;
+        Ok(match self.want_ahead(morsel, columns, prune)? {
+            Some(wanted) => Arriving::boxed(wanted, move || Ok(Box::new(reader))),
+            None => Box::new(reader),
+        })
+    }
+
+    fn read_first(self: Arc<Self>, columns: &[usize]) -> Result<Box<dyn PieceReader>> {
+        // A sample is not worth whole columns that come from far away.
+        if self.files.first().is_some_and(|file| file.origin.is_remote()) {
+            return Ok(Box::new(NoRows));
+        }
+        self.read(0, columns, &[], CHUNK_ROWS / 4)
     }
 
     fn extremes(&self, morsel: usize, columns: &[usize]) -> Option<Chunk> {

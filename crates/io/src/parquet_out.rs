@@ -295,7 +295,7 @@ mod tests {
             let source = open_parquet_bytes("t", alone.into()).unwrap();
             assert!((0..source.morsels() - 1).all(|row_group| source.rows_of(row_group) == most));
             let rows = read_all(&source, &[0]).unwrap().iter().map(Chunk::rows).sum::<usize>();
-            assert_eq!(rows, chunks.iter().map(Chunk::rows).sum());
+            assert_eq!(rows, chunks.iter().map(Chunk::rows).sum::<usize>());
         }
     }
 }

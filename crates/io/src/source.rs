@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use base::{Error, Result};
+use base::{CancelToken, Error, Result};
+use remote::Wanted;
 use types::{Chunk, Column, SqlType, Value};
 
 use crate::identity::Identity;
@@ -131,6 +132,8 @@ pub enum Step {
     Chunk(Chunk),
     /// Nowhere yet.
     More,
+    /// Nowhere, before these bytes are there.
+    Wait(Arc<Wanted>),
     /// To the end.
     End,
 }
@@ -284,6 +287,7 @@ pub fn read_to_end(reader: &mut dyn PieceReader, mut take: impl FnMut(Chunk)) ->
         match reader.step()? {
             Step::Chunk(chunk) => take(chunk),
             Step::More => {}
+            Step::Wait(wanted) => wanted.wait(&CancelToken::new())?,
             Step::End => return Ok(()),
         }
     }

@@ -7,7 +7,7 @@ use crate::times::JobTimes;
 use crate::worker::is_worker;
 use base::Result;
 use base::traffic::Traffic;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 /// How often a waiter looks at the cancellation token.
@@ -17,6 +17,19 @@ const POLL: Duration = Duration::from_millis(50);
 #[derive(Clone)]
 pub struct JobHandle {
     job: Arc<Job>,
+}
+
+/// Wakes a job as [`JobHandle::wake`] does, and keeps nothing of it alive.
+#[derive(Clone)]
+pub struct Waker(Weak<Job>);
+
+impl Waker {
+    /// Task sets that said [`NotNow`](crate::Claim::NotNow) are asked again.
+    pub fn wake(&self) {
+        if let Some(job) = self.0.upgrade() {
+            job.wake();
+        }
+    }
 }
 
 /// How far a job has come.
@@ -144,6 +157,11 @@ impl JobHandle {
     /// The consumer has made room: task sets that said [`NotNow`](crate::Claim::NotNow) are asked again. Cheap if none did.
     pub fn wake(&self) {
         self.job.wake();
+    }
+
+    /// Who can do that from afar.
+    pub fn waker(&self) -> Waker {
+        Waker(Arc::downgrade(&self.job))
     }
 
     /// Whether the job has ended.

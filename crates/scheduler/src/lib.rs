@@ -71,7 +71,7 @@ pub use cancel::{CancelToken, canceled};
 pub use cutting::{Cutting, Division, MORSEL_ROWS, Offsets, SLICE, STEPS, Slice, Strategy};
 pub use duty::{WorkerReport, WorkerState};
 pub use each_worker::EachWorker;
-pub use handle::{JobHandle, JobProgress, StageReport};
+pub use handle::{JobHandle, JobProgress, StageReport, Waker};
 pub use inline::{SingleThreaded, exhaust};
 pub use morsel::{Claim, Morsel, Progress, WorkerId};
 pub use observe::{Observer, Run};

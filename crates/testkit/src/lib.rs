@@ -10,6 +10,7 @@
 pub mod differential;
 pub mod fuzz;
 pub mod history;
+pub mod http_server;
 pub mod logic;
 pub mod peer;
 pub mod postgres;

@@ -20,6 +20,7 @@ pub const ORDER: &[&str] = &[
     "pipeline",
     "runtime",
     "codegen",
+    "remote",
     "io",
     "engine",
     "morsel",
@@ -43,6 +44,8 @@ pub const FORBIDDEN: &[(&str, &str, &str)] = &[
     ("runtime", "sql", "the runtime is testable without SQL"),
     ("codegen", "catalog", "code is generated from IR alone"),
     ("codegen", "plan", "code is generated from IR alone"),
+    ("remote", "types", "bytes have no types"),
+    ("remote", "scheduler", "whoever waits says how"),
     ("io", "catalog", "readers know files, not tables"),
 ];
 

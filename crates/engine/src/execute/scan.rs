@@ -366,6 +366,13 @@ impl TaskSet for FileTasks {
                         piece.held = Some(Held { reader: ChunkReader::of(chunk), done: 0, paused: None, _charged });
                     }
                     Step::More => {}
+                    Step::Wait(wanted) => {
+                        let query = &self.feed.query;
+                        query.goes_on_with(&wanted)?;
+                        if !query.small {
+                            return Ok(Progress::NotNow(self.pieces.put(piece)));
+                        }
+                    }
                     Step::End => {
                         let rest = piece.rest();
                         let run = self.feed.begin_at(worker, Morsel { begin: rest.start, end: rest.end }, None);

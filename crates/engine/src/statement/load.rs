@@ -9,7 +9,7 @@ use base::{Budget, Error, Result};
 use io::{FileSource, Step};
 use plan::{Op, Plan, TableSource};
 use runtime::result::Sink;
-use scheduler::{CancelToken, JobOptions, JobSpec, Pipeline, Progress, Tasks};
+use scheduler::{CancelToken, JobOptions, JobSpec, Pipeline, Progress, Tasks, Waker};
 use sql::{Insert, ObjectName};
 use storage::{Append, Relation};
 use types::{Chunk, FreeRows, SqlType};
@@ -154,8 +154,11 @@ pub(super) fn fill_from_file(
     let mut job = JobSpec::new();
     let prepare = job.add(Pipeline::new("prepare", move |cut| Ok(prepare_file(file.clone(), cut))), &[]);
     let name = format!("load {}", relation.name());
+    // Who wakes the job when bytes of a file on a server are there.
+    let waker = Arc::new(OnceLock::<Waker>::new());
+    let wakes = waker.clone();
     let stage = Pipeline::new(name.clone(), move |cut| {
-        let (sink, pieces, cut) = (to.clone(), pieces.clone(), cut.clone());
+        let (sink, pieces, cut, waker) = (to.clone(), pieces.clone(), cut.clone(), wakes.clone());
         Ok(Tasks::boxed(pieces.cut(&cut), move |worker, morsel| {
             let (mut piece, slice) = (pieces.take(morsel)?, cut.begin());
             loop {
@@ -167,6 +170,11 @@ pub(super) fn fill_from_file(
                         sink.end_morsel(worker.index(), begin..end, broken);
                     }
                     Step::More => {}
+                    Step::Wait(wanted) => {
+                        let waker = waker.clone();
+                        wanted.then(move || waker.get().into_iter().for_each(Waker::wake));
+                        return Ok(Progress::NotNow(pieces.put(piece)));
+                    }
                     Step::End => {
                         sink.end_morsel(worker.index(), piece.rest(), false);
                         return Ok(Progress::Done);
@@ -181,6 +189,9 @@ pub(super) fn fill_from_file(
     job.add(stage, &[prepare]);
     let observer = environment.observer(["prepare", &name].into_iter(), None);
     let handle = scheduler.submit(job, JobOptions { cancel, observer, ..environment.job_options() });
+    let _ = waker.set(handle.waker());
+    // For whatever came before that.
+    handle.wake();
     environment.runs(&handle, false);
     handle.wait()?;
     sink.finish()?;

@@ -121,7 +121,7 @@ fn of_both(environment: &Environment, statement: &Statement) -> Vec<Value> {
         count(statement.number),
         count(statement.session),
         Value::Bool(statement.session == environment.session),
-        Value::str(&*statement.text),
+        Value::str(statement.shown_text()),
         Value::Timestamp(statement.started),
     ]
 }

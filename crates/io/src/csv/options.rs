@@ -4,12 +4,13 @@ use std::fmt;
 use std::sync::Arc;
 
 use base::{Budget, CancelToken, Error, Result, SqlState};
+use remote::Access;
 use types::ops::date::Zone;
 use types::{SqlType, Value};
 
 use super::forms::Forms;
 use crate::across;
-use crate::input::Compression;
+use crate::input::{Compression, Means};
 use crate::option::{bad, byte, compression, flag, items, sql_type, typed_columns, unknown};
 use base::helpers::{Helpers, PieceStep};
 
@@ -134,6 +135,8 @@ pub struct CsvOptions {
     pub budget: Option<Budget>,
     /// Stops opening and reading.
     pub cancel: CancelToken,
+    /// Who asks servers for files.
+    pub remote: Option<Access>,
     /// Who helps to find out what is not said.
     pub helpers: Option<Arc<dyn Helpers>>,
     /// The zone of moments whose text names none, and in which they are written.
@@ -143,6 +146,12 @@ pub struct CsvOptions {
 }
 
 impl CsvOptions {
+    /// What opening a file takes.
+    pub(super) fn means(&self) -> Means<'_> {
+        let limit = if self.decompressed_limit == 0 { usize::MAX } else { self.decompressed_limit };
+        Means { limit, budget: self.budget.as_ref(), cancel: &self.cancel, remote: self.remote.as_ref() }
+    }
+
     /// Does the pieces `0..count` of some work, with those who help or alone.
     pub(super) fn each(&self, count: usize, step: PieceStep) -> Result<()> {
         match &self.helpers {

@@ -6,15 +6,18 @@ mod problems;
 
 pub use open::{Sniffed, open_csv, open_csv_bytes, sniff_csv};
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use base::{Budget, CancelToken, Error, Result, SqlState};
+use remote::Wanted;
 
 use super::convert::Reader;
 use super::dialect::Dialect;
 use super::options::RejectSink;
 use super::records::MAX_TEXT;
 use super::split::{self, Split};
+use crate::arriving::Arriving;
 use crate::input::Input;
 use crate::lines::Lines;
 use crate::source::{Field, FileSource, PieceReader, PrunePredicate};
@@ -58,6 +61,8 @@ struct CsvSource {
     hint: Option<&'static str>,
     files: Vec<TextFile>,
     rows: u64,
+    /// Ranges of files on servers that are walked.
+    arriving: Mutex<HashMap<usize, Arc<Wanted>>>,
 }
 
 impl CsvSource {
@@ -69,6 +74,41 @@ impl CsvSource {
             file += 1;
         }
         (file, at)
+    }
+
+    /// Begins to read a morsel.
+    fn begin(self: Arc<Self>, morsel: usize, columns: &[usize]) -> Result<Box<dyn PieceReader>> {
+        let (number, range) = self.place(morsel);
+        let file = &self.files[number];
+        let (start, end) = file.split.range(file.text(&self.dialect), range)?;
+        if end - start > MAX_TEXT as u64 {
+            let message = format!("a record of file \"{}\" is longer than {MAX_TEXT} bytes", file.name);
+            return Err(Error::new(SqlState::PROGRAM_LIMIT, message).hint("a closing quote may be missing"));
+        }
+        MorselReader::boxed(self, number, start..end, false, columns)
+    }
+
+    /// Whether the bytes of a range are there, of a file on a server: they are waited for in short steps.
+    fn has_arrived(&self, piece: usize, file: &TextFile, range: usize) -> Result<bool> {
+        if !matches!(&*file.input, Input::Remote(..)) {
+            return Ok(true);
+        }
+        let mut arriving = self.arriving.lock().unwrap_or_else(PoisonError::into_inner);
+        let wanted = match arriving.remove(&piece) {
+            Some(wanted) => wanted,
+            None => match file.input.want(std::iter::once(file.split.about(file.text(&self.dialect), range)), true)? {
+                Some(wanted) => Arc::new(wanted),
+                None => return Ok(true),
+            },
+        };
+        arriving.insert(piece, wanted.clone());
+        drop(arriving);
+        let is_there = wanted.wait_a_little()?;
+        if is_there {
+            // From here on they stay as long as there is room.
+            self.arriving.lock().unwrap_or_else(PoisonError::into_inner).remove(&piece);
+        }
+        Ok(is_there)
     }
 }
 
@@ -97,6 +137,9 @@ impl FileSource for CsvSource {
         self.cancel.check()?;
         let (file, range) = self.place(piece);
         let file = &self.files[file];
+        if !self.has_arrived(piece, file, range)? {
+            return Ok(false);
+        }
         file.split.walk(file.text(&self.dialect), range)
     }
 
@@ -109,12 +152,14 @@ impl FileSource for CsvSource {
     ) -> Result<Box<dyn PieceReader>> {
         let (number, range) = self.place(morsel);
         let file = &self.files[number];
-        let (start, end) = file.split.range(file.text(&self.dialect), range)?;
-        if end - start > MAX_TEXT as u64 {
-            let message = format!("a record of file \"{}\" is longer than {MAX_TEXT} bytes", file.name);
-            return Err(Error::new(SqlState::PROGRAM_LIMIT, message).hint("a closing quote may be missing"));
+        let about = file.split.about(file.text(&self.dialect), range);
+        match file.input.want(std::iter::once(about), true)? {
+            None => self.begin(morsel, columns),
+            Some(wanted) => {
+                let (source, columns) = (self.clone(), columns.to_vec());
+                Ok(Arriving::boxed(Arc::new(wanted), move || source.begin(morsel, &columns)))
+            }
         }
-        MorselReader::boxed(self, number, start..end, false, columns)
     }
 
     fn read_first(self: Arc<Self>, columns: &[usize]) -> Result<Box<dyn PieceReader>> {

@@ -127,6 +127,12 @@ impl Split {
         Ok(is_done)
     }
 
+    /// The bytes that a range is likely to have, and that finding it out takes.
+    pub fn about(&self, text: Text<'_>, range: usize) -> Range<u64> {
+        const BEYOND: u64 = 64 << 10;
+        self.nominal(text, range).saturating_sub(1)..(self.nominal(text, range + 1) + BEYOND).min(text.input.len())
+    }
+
     /// Where a piece of the file would begin if all were equally long.
     fn nominal(&self, text: Text<'_>, piece: usize) -> u64 {
         let length = text.input.len() - self.start;

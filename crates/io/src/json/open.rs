@@ -34,7 +34,7 @@ const COLUMN: &str = "json";
 pub fn open_json(paths: &[PathBuf], options: &JsonOptions) -> Result<Arc<dyn FileSource>> {
     let inputs = paths.iter().map(|path| {
         let compression = options.compression.unwrap_or_else(|| Compression::of_path(path));
-        let input = Input::open(path, compression, usize::MAX, options.budget.as_ref(), &options.cancel)?;
+        let input = Input::open(path, compression, options.means())?;
         Ok((path.display().to_string(), input))
     });
     open(inputs.collect::<Result<_>>()?, options)

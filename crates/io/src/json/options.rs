@@ -1,13 +1,14 @@
 //! What a caller may say about a JSON file, by DuckDB's names.
 
 use base::{Budget, CancelToken, Error, Result, SqlState};
+use remote::Access;
 use types::SqlType;
 use types::ops::date::Zone;
 
 use super::records::Layout;
 use crate::across;
 use crate::csv::records::MAX_TEXT;
-use crate::input::Compression;
+use crate::input::{Compression, Means};
 use crate::option::{bad, compression, flag, typed_columns, unknown};
 
 /// Records that types are found out from.
@@ -59,6 +60,8 @@ pub struct JsonOptions {
     pub budget: Option<Budget>,
     /// Stops opening and reading.
     pub cancel: CancelToken,
+    /// Who asks servers for files.
+    pub remote: Option<Access>,
     /// The zone of moments whose text names none.
     pub zone: Zone,
 }
@@ -79,12 +82,18 @@ impl Default for JsonOptions {
             morsel_bytes: 0,
             budget: None,
             cancel: CancelToken::default(),
+            remote: None,
             zone: Zone::default(),
         }
     }
 }
 
 impl JsonOptions {
+    /// What opening a file takes.
+    pub(super) fn means(&self) -> Means<'_> {
+        Means { limit: usize::MAX, budget: self.budget.as_ref(), cancel: &self.cancel, remote: self.remote.as_ref() }
+    }
+
     /// Sets an option by its name in SQL (in lower case).
     pub fn set(&mut self, name: &str, value: &str) -> Result<()> {
         let lower = value.to_ascii_lowercase();

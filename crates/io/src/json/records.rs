@@ -43,8 +43,13 @@ pub struct JsonFile {
 impl JsonFile {
     /// The bytes of a morsel.
     pub fn range(&self, range: usize) -> Result<Range<u64>> {
-        let (start, end) = self.split.range(Text { input: &self.input, name: &self.name, dialect: &LINES }, range)?;
+        let (start, end) = self.split.range(self.text(), range)?;
         Ok(start..end)
+    }
+
+    /// The file as it is cut.
+    pub fn text(&self) -> Text<'_> {
+        Text { input: &self.input, name: &self.name, dialect: &LINES }
     }
 
     /// An error with the place that it is at.

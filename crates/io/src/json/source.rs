@@ -12,6 +12,7 @@ use types::{Chunk, ColumnBuilder};
 
 use super::convert::{Reader, duplicate_key, unknown_key};
 use super::records::{Found, JsonFile, Records};
+use crate::arriving::Arriving;
 use crate::lines::shown;
 use crate::source::{CHUNK_ROWS, Field, FileSource, PieceReader, PrunePredicate, Step};
 
@@ -94,9 +95,19 @@ impl FileSource for JsonSource {
         _prune: &[PrunePredicate],
         _chunk_rows: usize,
     ) -> Result<Box<dyn PieceReader>> {
-        let (file, range) = self.place(morsel);
-        let range = self.files[file].range(range)?;
-        self.boxed(file, range, false, columns)
+        let (number, range) = self.place(morsel);
+        let file = &self.files[number];
+        let begin = move |source: Arc<Self>, columns: &[usize]| {
+            let range = source.files[number].range(range)?;
+            source.boxed(number, range, false, columns)
+        };
+        match file.input.want(std::iter::once(file.split.about(file.text(), range)), true)? {
+            None => begin(self, columns),
+            Some(wanted) => {
+                let (source, columns) = (self.clone(), columns.to_vec());
+                Ok(Arriving::boxed(Arc::new(wanted), move || begin(source, &columns)))
+            }
+        }
     }
 
     fn read_first(self: Arc<Self>, columns: &[usize]) -> Result<Box<dyn PieceReader>> {

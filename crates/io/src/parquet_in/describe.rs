@@ -80,7 +80,7 @@ pub fn describe(function: &str, files: &[PathBuf], context: &OpenContext) -> Res
     let mut rows = Vec::new();
     for path in files {
         context.cancel.check()?;
-        let input = Input::open(path, Compression::None, usize::MAX, context.budget.as_ref(), &context.cancel)?;
+        let input = Input::open(path, Compression::None, context.means())?;
         let size = input.len();
         let file = ParquetFile::open(path.display().to_string(), Origin::new(input))?;
         let name = file.name.clone();

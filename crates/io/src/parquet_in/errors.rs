@@ -4,6 +4,8 @@ use base::panics::catch;
 use base::{Error, Result, SqlState};
 use parquet::errors::ParquetError;
 
+use crate::input::own;
+
 /// The error for a file that is not what it should be.
 #[cold]
 pub fn corrupt(file: &str, detail: &str) -> Error {
@@ -17,6 +19,7 @@ pub fn guarded<T>(file: &str, step: impl FnOnce() -> Result<T, ParquetError>) ->
         Ok(Err(ParquetError::NYI(what))) => Err(Error::unsupported(format!("\"{file}\": {what}"))),
         Ok(Err(ParquetError::External(error))) => match error.downcast_ref::<std::io::Error>() {
             None if let Some(own) = error.downcast_ref::<Error>() => Err(own.clone()),
+            Some(io) if let Some(own) = own(io) => Err(own.clone()),
             Some(io) if io.kind() != std::io::ErrorKind::UnexpectedEof => {
                 Err(Error::new(SqlState::IO_ERROR, format!("could not read \"{file}\": {io}")))
             }

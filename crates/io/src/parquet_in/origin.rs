@@ -3,11 +3,13 @@
 //! alive.
 
 use std::io::{BufReader, Read};
+use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use parquet::errors::{ParquetError, Result};
 use parquet::file::reader::{ChunkReader, Length};
+use remote::Wanted;
 
 use crate::input::Input;
 
@@ -21,6 +23,17 @@ pub struct Origin(Arc<Input>);
 impl Origin {
     pub fn new(input: Input) -> Self {
         Self(Arc::new(input))
+    }
+
+    /// Whether the file is on a server.
+    pub fn is_remote(&self) -> bool {
+        matches!(&*self.0, Input::Remote(..))
+    }
+
+    /// Has bytes fetched, if they are on a server: until what this returns is dropped.
+    pub fn want(&self, ranges: Vec<Range<u64>>) -> base::Result<Option<Wanted>> {
+        let end = self.0.len();
+        self.0.want(ranges.into_iter().map(|range| range.start.min(end)..range.end.min(end)), false)
     }
 }
 

@@ -406,7 +406,10 @@ fn pages_are_charged_before_they_are_decompressed_and_as_long_as_texts_lie_in_th
     ] {
         let path = file(name, 8, compression, dictionary);
         let read = |budget: &Budget| {
-            let source = open_parquet(std::slice::from_ref(&path), Some(budget), &CancelToken::new()).unwrap();
+            let source = {
+                let context = OpenContext { budget: Some(budget.clone()), ..OpenContext::default() };
+                open_parquet(std::slice::from_ref(&path), &context).unwrap()
+            };
             read_all(&source, &[0])
         };
         let small = Budget::new(4 * TEXT);

@@ -69,7 +69,7 @@ impl MorselReader {
         let (length, input) = ((range.end - range.start) as usize, &*source.files[file].input);
         let (loading, text, budget) = match input {
             Input::Memory { text, .. } => (None, text.slice(range.start as usize..range.end as usize), None),
-            Input::File(..) => (Some((Vec::new(), length)), Bytes::new(), source.budget.as_ref()),
+            Input::File(..) | Input::Remote(..) => (Some((Vec::new(), length)), Bytes::new(), source.budget.as_ref()),
         };
         let _charged = budget.map(|b| b.reserve(length, OPERATOR)).transpose()?;
         let records = Records::new(source.dialect);

@@ -36,11 +36,9 @@ const HINT: &str = "give the type with types = '{column: type}', look at more ro
 
 /// Opens text files. They have the same columns in the same order; the first says which.
 pub fn open_csv(paths: &[PathBuf], options: &CsvOptions) -> Result<Arc<dyn FileSource>> {
-    let limit = if options.decompressed_limit == 0 { usize::MAX } else { options.decompressed_limit };
     let inputs = paths.iter().map(|path| {
         let compression = options.compression.unwrap_or_else(|| Compression::of_path(path));
-        let (budget, cancel) = (options.budget.as_ref(), &options.cancel);
-        Ok((path.display().to_string(), Input::open(path, compression, limit, budget, cancel)?))
+        Ok((path.display().to_string(), Input::open(path, compression, options.means())?))
     });
     Ok(Arc::new(open(inputs.collect::<Result<_>>()?, options)?))
 }
@@ -60,7 +58,7 @@ pub struct Sniffed {
 /// Finds out how a text file would be read.
 pub fn sniff_csv(path: &Path, options: &CsvOptions) -> Result<Sniffed> {
     let compression = options.compression.unwrap_or_else(|| Compression::of_path(path));
-    let input = Input::open(path, compression, usize::MAX, options.budget.as_ref(), &options.cancel)?;
+    let input = Input::open(path, compression, options.means())?;
     let name = path.display().to_string();
     let mut source = open(vec![(name.clone(), input)], options)?;
     let file = &source.files[0];
@@ -134,6 +132,7 @@ fn open(inputs: Vec<(String, Input)>, options: &CsvOptions) -> Result<CsvSource>
         hint: options.auto_detect.then_some(HINT),
         files: opened.into_iter().map(|o| o.file).collect(),
         rows,
+        arriving: Mutex::default(),
     })
 }
 
@@ -254,14 +253,16 @@ fn sample_more(
     let mut merge = |more: &Sample| {
         sample.columns.iter_mut().zip(&more.columns).for_each(|(a, b)| a.merge(*b));
     };
+    let place = |place: u64| file.start + (length - file.start) / (PLACES + 1) * place;
     if whole {
+        file.input.fetch(std::iter::once(file.start..length))?;
         if length - file.start > SAMPLE_BYTES / 4 {
             merge(&sniff_whole(file, dialect, nulls, width, options)?);
         }
         return Ok(());
     }
-    for place in 1..=PLACES {
-        let from = file.start + (length - file.start) / (PLACES + 1) * place;
+    file.input.fetch((1..=PLACES).map(|at| place(at)..(place(at) + PLACE_BYTES).min(length)))?;
+    for from in (1..=PLACES).map(place) {
         let text = file.input.read(&file.name, from, (from + PLACE_BYTES).min(length))?;
         let Some(begin) = memchr::memchr(dialect.eol, &text) else { continue };
         // Whether this line begins a record is not known for certain; if what follows does not look like it, the place

@@ -1,0 +1,25 @@
+//! With what servers are asked for files.
+
+use io::{S3, UrlStyle};
+
+use super::{Setting, Settings};
+
+impl Settings {
+    /// What buckets are, and who may read them.
+    pub(crate) fn of_s3(&self) -> S3 {
+        let text = |name| Setting::find(name).ok().map(|s| self.get(s).to_owned()).filter(|text| !text.is_empty());
+        S3 {
+            access_key_id: text("s3_access_key_id"),
+            secret_access_key: text("s3_secret_access_key"),
+            session_token: text("s3_session_token"),
+            region: text("s3_region"),
+            endpoint: text("s3_endpoint"),
+            url_style: match text("s3_url_style").as_deref() {
+                Some("path") => Some(UrlStyle::Path),
+                Some("vhost") => Some(UrlStyle::Host),
+                _ => None,
+            },
+            plain: !self.is_on("s3_use_ssl"),
+        }
+    }
+}
