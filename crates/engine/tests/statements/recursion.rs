@@ -1,12 +1,10 @@
 //! WITH RECURSIVE: beside a search written here, what ends rounds, and that nothing is left behind.
 
-mod common;
-
 use std::collections::{BTreeSet, HashMap};
 use std::time::{Duration, Instant};
 
+use crate::common::{settled_memory, settles};
 use base::Random;
-use common::{settled_memory, settles};
 use engine::{Config, Database, Session};
 use types::Value;
 

@@ -1,11 +1,9 @@
 //! Files: COPY, FROM 'path', `read_csv`, errors that name their place, rejects; and that nothing is left behind.
 
-mod common;
-
 use std::path::PathBuf;
 
+use crate::common::{settled_memory, settles};
 use base::{Error, Result};
-use common::{settled_memory, settles};
 use engine::{Config, Database, Session};
 use types::ops::cast::format_value;
 

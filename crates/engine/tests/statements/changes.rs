@@ -1,11 +1,9 @@
 //! Changes of many rows, by several workers: wholly or not at all, whatever ends them.
 
-mod common;
-
 use std::time::Duration;
 
+use crate::common::{settled_memory, settles};
 use base::SqlState;
-use common::{settled_memory, settles};
 use engine::{Config, Database, Session};
 use types::Value;
 

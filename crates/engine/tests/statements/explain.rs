@@ -1,8 +1,6 @@
 //! EXPLAIN in all its forms.
 
-mod common;
-
-use common::{settled_memory, settles};
+use crate::common::{settled_memory, settles};
 use engine::{Config, Database, Session};
 use types::SqlType;
 use types::ops::cast::format_value;
