@@ -23,12 +23,16 @@ pub(crate) struct Options {
     /// The level of isolation.
     #[arg(long, default_value = "serializable")]
     isolation: String,
+    /// How transactions are kept apart: mvcc, serial or two_phase_locking.
+    #[arg(long, default_value = "mvcc")]
+    control: String,
 }
 
 impl Options {
     fn database(&self) -> Result<Database> {
         let mut config = Config::default();
         config.settings.set("default_transaction_isolation", &self.isolation)?;
+        config.settings.set("concurrency_control", &self.control)?;
         Database::new(config)
     }
 

@@ -14,6 +14,7 @@ use storage::transaction::Clock;
 
 use crate::activity::Activity;
 use crate::admission::Admission;
+use crate::control::Control;
 use crate::kept::plans::KeptPlans;
 use crate::samples::Samples;
 use crate::settings::{Scope, Settings};
@@ -56,6 +57,8 @@ pub(crate) struct Shared {
     pub scheduler: Scheduler,
     /// The order of commits.
     pub clock: Arc<Clock>,
+    /// How transactions are kept apart.
+    pub control: Arc<Control>,
     pub budget: Budget,
     pub code: CodeCache,
     pub kept: KeptPlans,
@@ -107,6 +110,7 @@ impl Database {
             catalog: Catalog::new(),
             scheduler: Scheduler::new(&options)?,
             clock: Arc::default(),
+            control: Arc::default(),
             budget: budget.clone(),
             code: CodeCache::new(CODE_BYTES, CODE_PROGRAMS),
             kept: KeptPlans::default(),
@@ -156,6 +160,10 @@ impl Database {
 }
 
 impl Shared {
+    /// What a transaction begins with.
+    pub fn keeping_apart(&self) -> (&Arc<Clock>, &Arc<Control>) {
+        (&self.clock, &self.control)
+    }
     /// Whether files are closed to SQL.
     pub fn is_closed(&self) -> bool {
         self.closed.load(Ordering::Relaxed)

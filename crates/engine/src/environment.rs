@@ -22,6 +22,7 @@ use types::{SqlType, Value};
 
 use crate::activity::{Open, Statement};
 use crate::call::Call;
+use crate::control::ConcurrencyControl;
 use crate::cursor::Cursor;
 use crate::notices::Notices;
 use crate::pieces::each_piece;
@@ -266,7 +267,8 @@ impl Environment {
         let helpers = Some(Arc::new(workers) as Arc<dyn Helpers>);
         let zone = self.settings.time_zone();
         let timeout = self.settings.duration("http_timeout").unwrap_or(A_DAY);
-        let remote = Some(Access::new(self.database.0.remote.clone(), self.settings.of_s3(), timeout));
+        let remote =
+            Some(Access::new(self.database.0.remote.clone(), self.settings.of_s3(), timeout, self.settings.retries()));
         OpenContext { budget, cancel: self.call.token(), helpers, zone, remote, ..OpenContext::default() }
     }
 
@@ -291,6 +293,11 @@ impl Environment {
             ("memory_limit", value) => {
                 let bytes = value.as_deref().and_then(parse_memory).unwrap_or_else(database::default_memory);
                 shared.budget.set_limit(bytes);
+                Ok(())
+            }
+            ("concurrency_control", value) => {
+                let chosen = ConcurrencyControl::ALL.iter().find(|(name, _)| Some(*name) == value.as_deref());
+                shared.control.choose(chosen.map_or_else(ConcurrencyControl::default, |(_, control)| *control));
                 Ok(())
             }
             ("query_history_size", value) => {
@@ -352,6 +359,11 @@ impl Environment {
         let switch = |on| if on { "on".to_string() } else { "off".to_string() };
         match setting.name {
             "threads" => shared.scheduler.threads().to_string(),
+            "concurrency_control" => {
+                let chosen = shared.control.chosen();
+                let name = ConcurrencyControl::ALL.iter().find(|(_, control)| *control == chosen);
+                name.map_or("", |(name, _)| name).into()
+            }
             "query_history_size" => shared.activity.most_ended().to_string(),
             "memory_limit" if shared.budget.limit() == usize::MAX => "none".into(),
             "memory_limit" => format!("{}MiB", shared.budget.limit() >> 20),

@@ -33,6 +33,7 @@ use storage::{Relation, Snapshot, Transaction};
 use types::{Chunk, Value};
 
 use crate::QueryResult;
+use crate::control::{self, ConcurrencyControl};
 use crate::environment::Environment;
 use crate::freezing::freeze_behind;
 use crate::source::Source;
@@ -112,6 +113,11 @@ impl Fit {
     /// whoever calls this, or not.
     pub fn run(self, environment: &Environment, looked_after: bool) -> Option<Result<QueryResult>> {
         let Self { kept, arguments, only_short } = self;
+        if let Some(block) = environment.block.as_ref().filter(|block| block.locks())
+            && let Err(error) = block.lock(control::of_kept(&kept, &arguments.values)?, &environment.call)
+        {
+            return Some(Err(error));
+        }
         let result = match &kept.way {
             Way::Change(change) => Ok(run_change(environment, change, &arguments.values, looked_after)?),
             Way::Query { prepared, short } => {
@@ -164,7 +170,15 @@ fn run_change(
     let budget = || environment.statement_budget();
     let result = match &environment.block {
         None => {
-            let transaction = Transaction::begin(&environment.database.0.clock, !change.is_serializable());
+            let keeper = &environment.database.0.control;
+            let control = keeper.chosen();
+            if control == ConcurrencyControl::TwoPhaseLocking {
+                // What locks is a transaction.
+                return None;
+            }
+            let _turn = keeper.enter(control, &environment.call.token()).ok()?;
+            let validates = control == ConcurrencyControl::Mvcc && !change.is_serializable();
+            let transaction = Transaction::begin(&environment.database.0.clock, validates);
             let rows = rows(&transaction)?;
             let count = change.change(&transaction, &relation, rows, &budget).ok()??;
             let changed = transaction.commit().ok()?;

@@ -19,6 +19,7 @@ mod admission;
 mod aftermath;
 mod call;
 mod connect;
+mod control;
 mod cursor;
 mod database;
 mod deferred;

@@ -145,8 +145,13 @@ fn as_transaction(
 /// The session is in a new transaction.
 fn begin_block(environment: &mut Environment) -> Result<Arc<Block>> {
     let isolation = environment.settings.isolation();
-    let block = Arc::new(Block::new(&environment.database.0.clock, isolation, false, Some(environment.settings_now())));
-    block.begin_statement(false)?;
+    let block = Arc::new(Block::new(
+        environment.database.0.keeping_apart(),
+        isolation,
+        false,
+        Some(environment.settings_now()),
+    ));
+    block.begin_statement(false, &environment.call)?;
     environment.block = Some(block.clone());
     Ok(block)
 }

@@ -12,11 +12,15 @@ use scheduler::Division;
 use sql::Isolation;
 use types::ops::date::Zone;
 
+use crate::control::ConcurrencyControl;
+
 mod duration;
+mod memory;
 mod path;
 mod postgresql;
 mod remote;
 
+pub(crate) use memory::parse_memory;
 pub(crate) use postgresql::Told;
 
 /// A setting.
@@ -103,6 +107,13 @@ pub const SETTINGS: &[Setting] = &[
         description: "Compile queries to machine code; off: the slow reference interpreter runs them.",
     },
     Setting {
+        name: "concurrency_control",
+        kind: Kind::Choice(|| ConcurrencyControl::ALL.map(|(name, _)| name).to_vec()),
+        default: "mvcc",
+        scope: Scope::Database,
+        description: "How transactions that begin are kept apart: by versions (mvcc), one at a time (serial), or two_phase_locking.",
+    },
+    Setting {
         name: "cost_model",
         kind: Kind::Choice(|| Costs::ALL.map(|(name, _)| name).to_vec()),
         default: "hashing",
@@ -136,6 +147,20 @@ pub const SETTINGS: &[Setting] = &[
         default: "on",
         scope: Scope::Database,
         description: "Whether SQL may read and write files; once off, it stays off.",
+    },
+    Setting {
+        name: "http_retries",
+        kind: Kind::Integer(0, 100),
+        default: "3",
+        scope: Scope::Session,
+        description: "How often a server is asked again that does not answer, or says that it cannot now.",
+    },
+    Setting {
+        name: "http_retry_wait",
+        kind: Kind::Duration,
+        default: "100ms",
+        scope: Scope::Session,
+        description: "Time before it is asked again; three times as long each further time.",
     },
     Setting {
         name: "http_timeout",
@@ -448,8 +473,11 @@ impl Settings {
     pub(crate) fn plans_as_usual(&self) -> bool {
         const HARMLESS: &[&str] = &[
             "admission_timeout",
+            "concurrency_control",
             "default_transaction_isolation",
             "directory_placement",
+            "http_retries",
+            "http_retry_wait",
             "http_timeout",
             "memory_limit",
             "memory_placement",
@@ -548,25 +576,6 @@ fn chosen<T: Copy + Default>(all: &[(&str, T)], word: &str) -> T {
     all.iter().find(|(name, _)| *name == word).map_or_else(T::default, |(_, choice)| *choice)
 }
 
-/// Bytes of `4GB`, `512 MiB`, `1000`, `none` (no limit). Decimal and binary units alike are binary, as people mean them.
-pub(crate) fn parse_memory(text: &str) -> Option<usize> {
-    let text = text.trim().to_lowercase();
-    if matches!(text.as_str(), "none" | "unlimited" | "-1") {
-        return Some(usize::MAX);
-    }
-    let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
-    let number: f64 = text[..digits].parse().ok()?;
-    let unit = match text[digits..].trim() {
-        "" | "b" | "bytes" => 1u64,
-        "k" | "kb" | "kib" => 1 << 10,
-        "m" | "mb" | "mib" => 1 << 20,
-        "g" | "gb" | "gib" => 1 << 30,
-        "t" | "tb" | "tib" => 1 << 40,
-        _ => return None,
-    };
-    Some((number * unit as f64) as usize)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -595,14 +604,6 @@ mod tests {
             let row = readme.lines().find(|l| l.starts_with(&format!("| `{}` | ", s.name)));
             assert!(row.is_some_and(|r| r.contains(s.default)), "{}: {row:?}", s.name);
         }
-    }
-
-    #[test]
-    fn memory_has_units() {
-        assert_eq!(parse_memory("1.5GB"), Some(3 << 29));
-        assert_eq!(parse_memory("512 MiB"), Some(512 << 20));
-        assert_eq!(parse_memory("12"), Some(12));
-        assert_eq!(parse_memory("x"), None);
     }
 
     #[test]

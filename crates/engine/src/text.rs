@@ -21,7 +21,7 @@ use crate::result::Tag;
 use crate::routine::calls_routines;
 use crate::source::Source;
 use crate::transaction::Block;
-use crate::{PreparedStatement, QueryResult, execute, statement};
+use crate::{PreparedStatement, QueryResult, control, execute, statement};
 
 /// Runs one statement.
 pub(crate) fn run(environment: &mut Environment, sql: &str, parameters: &[(Value, SqlType)]) -> Result<QueryResult> {
@@ -93,8 +93,9 @@ pub(crate) fn by_kept_plan(
         Some(result)
     };
     let Some(block) = &environment.block else { return run(find()?) };
-    if block.begin_statement(false).is_err() {
-        return None;
+    if let Err(error) = block.begin_statement(false, &environment.call) {
+        // What has failed before is told in another way.
+        return if block.has_failed() { None } else { Some(Err(error)) };
     }
     Some(run(find()?)?.inspect_err(|_| block.fail()))
 }
@@ -114,7 +115,7 @@ fn in_transaction(
         None => return run(environment),
     };
     if parsed.commits() && !block.has_failed() {
-        block.begin_statement(true)?;
+        block.begin_statement(true, &environment.call)?;
         if let Err(error) = look_after_deferred(environment, &block, self::run) {
             // It is over.
             environment.block = None;
@@ -143,7 +144,7 @@ fn in_block(
     let locks = parsed.locks_rows();
     let begins = (locks || parsed.alters_tables()) && !block.has_been_queried();
     for tries in 0.. {
-        block.begin_statement(parsed.ends_transaction())?;
+        block.begin_statement(parsed.ends_transaction(), &environment.call)?;
         let start = block.start(begins, locks);
         block.forget_done();
         let run = run(environment).and_then(|result| look_after(environment, block, self::run).map(|()| result));
@@ -183,8 +184,8 @@ fn alone(
 ) -> Result<QueryResult> {
     let mut wanted = None;
     for tries in 0.. {
-        let block = Arc::new(Block::implicit(&environment.database.0.clock));
-        block.begin_statement(false)?;
+        let block = Arc::new(Block::implicit(environment.database.0.keeping_apart()));
+        block.begin_statement(false, &environment.call)?;
         if let Some(wanted) = wanted.take() {
             block.transaction.claim_first(wanted);
         }
@@ -208,8 +209,8 @@ fn once(
     environment: &mut Environment,
     run: impl FnOnce(&mut Environment) -> Result<QueryResult>,
 ) -> Result<QueryResult> {
-    let block = Arc::new(Block::implicit(&environment.database.0.clock));
-    block.begin_statement(false)?;
+    let block = Arc::new(Block::implicit(environment.database.0.keeping_apart()));
+    block.begin_statement(false, &environment.call)?;
     environment.block = Some(block.clone());
     let result = run(environment).and_then(|result| look_after_all(environment, &block).map(|()| result));
     environment.block = None;
@@ -280,6 +281,10 @@ fn bind_and_run(
         }
         other => other,
     };
+    if locks_more(environment, &bound)? {
+        drop(resolver);
+        return bind_and_run(environment, parsed, parameters);
+    }
     let rejects = resolver.into_rejects();
     while let Some(removal) = statement::removal(environment, &bound)? {
         run(environment, &removal, &[])?;
@@ -295,6 +300,14 @@ fn bind_and_run(
         true => once(environment, |environment| statement::run(environment, bound, rejects)),
         false => statement::run(environment, bound, rejects),
     })?
+}
+
+/// Locks what a statement needs, if that is how transactions are kept apart; whether it has to be bound again, to what is there now.
+fn locks_more(environment: &Environment, statement: &Statement) -> Result<bool> {
+    match &environment.block {
+        Some(block) if block.locks() => block.lock(control::of_statement(statement)?, &environment.call),
+        _ => Ok(false),
+    }
 }
 
 /// The prepared statement of that name.
@@ -375,6 +388,10 @@ fn plan_and_keep(environment: &mut Environment, parsed: &sql::Parsed, text: Text
         drop(resolver);
         return bind_and_run(environment, parsed, text.parameters);
     };
+    if locks_more(environment, &statement)? {
+        drop(resolver);
+        return plan_and_keep(environment, parsed, text);
+    }
     let levels = statement.plan().map_or(0, plan::Plan::depth);
     let catalog = resolver.lasting().cloned();
     let short = catalog.as_ref().filter(|_| statement.plan().is_some_and(Short::may_be));

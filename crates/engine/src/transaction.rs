@@ -16,6 +16,7 @@ use storage::transaction::{Clock, Effect, Stamp};
 use storage::{Relation, RowId, Snapshot, Transaction};
 
 use crate::call::Call;
+use crate::control::{ConcurrencyControl, Control, Item, Mode, Turn};
 use crate::deferred::{Deferred, Modes};
 use crate::settings::{Setting, Settings, Told};
 
@@ -52,6 +53,11 @@ pub(crate) struct Block {
     fired: Mutex<Vec<Fires>>,
     /// If its statement has a WITH that changes data: the rows that its parts have changed.
     changed_by_parts: Mutex<Option<ChangedByParts>>,
+    /// How it is kept apart from others, who keeps them so, and from its first statement to its end its turn.
+    control: ConcurrencyControl,
+    keeper: Arc<Control>,
+    has_come: AtomicBool,
+    turn: Mutex<Option<Turn>>,
 }
 
 /// Rows, by the numbers of their relations.
@@ -106,13 +112,15 @@ impl std::fmt::Debug for Block {
 impl Block {
     /// A transaction of several statements, of a session with these settings.
     pub fn new(
-        clock: &Arc<Clock>,
+        (clock, keeper): (&Arc<Clock>, &Arc<Control>),
         isolation: Isolation,
         is_read_only: bool,
         settings: Option<(Settings, Told)>,
     ) -> Self {
+        let control = keeper.chosen();
+        let validates = control == ConcurrencyControl::Mvcc && isolation == Isolation::Serializable;
         Self {
-            transaction: Transaction::begin(clock, isolation == Isolation::Serializable),
+            transaction: Transaction::begin(clock, validates),
             isolation,
             is_read_only: AtomicBool::new(is_read_only),
             failed: AtomicBool::new(false),
@@ -126,7 +134,52 @@ impl Block {
             deferred: Mutex::default(),
             fired: Mutex::default(),
             changed_by_parts: Mutex::default(),
+            control,
+            keeper: keeper.clone(),
+            has_come: AtomicBool::new(false),
+            turn: Mutex::default(),
         }
+    }
+
+    /// Its first statement waits for its turn; it sees what others had done by then.
+    fn come(&self, call: &Call) -> Result<()> {
+        // A moment between two commits is all that it sees.
+        if self.is_read_only() || self.has_come.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        let turn = self.keeper.enter(self.control, &call.token())?;
+        *self.turn() = Some(turn);
+        self.has_come.store(true, Ordering::Relaxed);
+        if self.control != ConcurrencyControl::Mvcc {
+            self.transaction.refresh();
+        }
+        Ok(())
+    }
+
+    fn turn(&self) -> std::sync::MutexGuard<'_, Option<Turn>> {
+        self.turn.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// It has ended: it is the others' turn.
+    pub fn goes(&self) {
+        let turn = self.turn().take();
+        drop(turn);
+    }
+
+    /// Whether its statements lock what they read and change.
+    pub fn locks(&self) -> bool {
+        self.control == ConcurrencyControl::TwoPhaseLocking && self.turn().is_some()
+    }
+
+    /// Locks what a statement needs. If some of it is new, what is seen from here on is as it is now, and this is true.
+    pub fn lock(&self, needs: Vec<(Item, Mode)>, call: &Call) -> Result<bool> {
+        let turn = self.turn();
+        let Some(turn) = turn.as_ref() else { return Ok(false) };
+        let is_new = turn.lock(needs, &call.token())?;
+        if is_new {
+            self.transaction.refresh();
+        }
+        Ok(is_new)
     }
 
     /// Whether it may read only.
@@ -233,8 +286,8 @@ impl Block {
     }
 
     /// A transaction of one statement.
-    pub fn implicit(clock: &Arc<Clock>) -> Self {
-        Self::new(clock, Isolation::Serializable, false, None)
+    pub fn implicit(of: (&Arc<Clock>, &Arc<Control>)) -> Self {
+        Self::new(of, Isolation::Serializable, false, None)
     }
 
     /// Its definitions, if it has changed some.
@@ -252,13 +305,16 @@ impl Block {
     }
 
     /// A statement begins; none but the end of the block can when an earlier one has failed.
-    pub fn begin_statement(&self, ends: bool) -> Result<()> {
+    pub fn begin_statement(&self, ends: bool, call: &Call) -> Result<()> {
         if self.has_failed() && !ends {
             let message = "current transaction is aborted, commands ignored until end of transaction block";
             return Err(Error::new(IN_FAILED_TRANSACTION, message).hint("ROLLBACK ends it"));
         }
+        if !ends {
+            self.come(call)?;
+        }
         self.transaction.next_statement();
-        if self.isolation == Isolation::ReadCommitted {
+        if self.isolation == Isolation::ReadCommitted && self.control == ConcurrencyControl::Mvcc {
             self.transaction.refresh();
         }
         Ok(())
@@ -285,13 +341,14 @@ impl Block {
 
     /// Changes what it is, before its first query; another one in its place if it has to begin anew.
     pub fn set(&self, modes: TransactionModes, clock: &Arc<Clock>) -> Result<Option<Self>> {
+        let of = (clock, &self.keeper);
         if let Some(read_only) = modes.read_only {
             self.is_read_only.store(read_only, Ordering::Relaxed);
         }
         match modes.isolation.filter(|isolation| *isolation != self.isolation) {
             None => Ok(None),
             Some(isolation) if !self.queried.load(Ordering::Relaxed) => {
-                let other = Self::new(clock, isolation, self.is_read_only(), self.settings_then.clone());
+                let other = Self::new(of, isolation, self.is_read_only(), self.settings_then.clone());
                 *other.local() = self.take_local();
                 Ok(Some(other))
             }
@@ -325,6 +382,7 @@ impl Block {
     pub fn roll_back(&self) {
         self.rolled_back.store(true, Ordering::Relaxed);
         self.transaction.roll_back();
+        self.goes();
     }
 
     /// Error 25000 if what its results show is no more.
@@ -439,7 +497,7 @@ impl Block {
 
 /// Whether another try may help.
 fn may_help(error: &Error, tries: usize) -> bool {
-    error.state() == SqlState::SERIALIZATION_FAILURE && tries < MOST_TRIES
+    matches!(error.state(), SqlState::SERIALIZATION_FAILURE | SqlState::DEADLOCK) && tries < MOST_TRIES
 }
 
 /// Waits until a transaction has ended.

@@ -15,8 +15,8 @@ use crate::LOOK;
 use crate::place::Place;
 use crate::threads::Threads;
 
-/// What is waited before each further try.
-const PAUSES: [u64; 4] = [100, 300, 900, 1700];
+/// Longest time between two tries.
+const LONGEST: Duration = Duration::from_secs(10);
 /// How long a connection may take.
 const CONNECTING: Duration = Duration::from_secs(10);
 
@@ -86,18 +86,18 @@ impl Client {
     /// Does this here until it succeeds, or there is no hope, or nobody wants it any more.
     pub(crate) fn persist<T>(
         &self,
+        (mut left, mut pause): (u32, Duration),
         is_wanted: &dyn Fn() -> bool,
         mut attempt: impl FnMut() -> Result<T, Failure>,
     ) -> Result<T> {
-        let mut pauses = PAUSES.iter();
         loop {
             match attempt() {
                 Ok(done) => return Ok(done),
-                Err(Failure::Final(error)) => return Err(error),
-                Err(Failure::Passing(error)) => match pauses.next() {
-                    Some(pause) if is_wanted() => std::thread::sleep(Duration::from_millis(*pause)),
-                    _ => return Err(error),
-                },
+                Err(Failure::Passing(_)) if left > 0 && is_wanted() => {
+                    std::thread::sleep(pause.min(LONGEST));
+                    (left, pause) = (left - 1, pause.saturating_mul(3));
+                }
+                Err(Failure::Final(error) | Failure::Passing(error)) => return Err(error),
             }
         }
     }

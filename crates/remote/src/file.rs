@@ -95,7 +95,7 @@ impl RemoteFile {
         let (access, name, budget, cancelled) = (access.clone(), path.to_owned(), budget.cloned(), cancel.clone());
         Ok(move || {
             let wanted = || !cancelled.is_cancelled();
-            access.client.persist(&wanted, || first(&access, &place, &name, budget.as_ref(), &wanted))
+            access.client.persist(access.retries, &wanted, || first(&access, &place, &name, budget.as_ref(), &wanted))
         })
     }
 
@@ -288,7 +288,9 @@ fn fetch(file: &Weak<Shared>, run: Range<u64>) {
     let mut at = run.start;
     loop {
         let fetched = match is_wanted() {
-            true => client.persist(&is_wanted, || fetch_once(&shared, &mut at, run.end, &is_wanted)),
+            true => {
+                client.persist(shared.access.retries, &is_wanted, || fetch_once(&shared, &mut at, run.end, &is_wanted))
+            }
             false => Err(base::cancel::canceled()),
         };
         let Err(error) = fetched else { return };

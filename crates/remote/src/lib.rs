@@ -41,14 +41,16 @@ pub struct Access {
     pub s3: S3,
     /// How long a server may take for an answer, and between two pieces of it.
     pub timeout: Duration,
+    /// How often it is asked again, and how long is waited before that: three times as long each time.
+    pub retries: (u32, Duration),
     /// Files that have been opened and that nobody has taken yet.
     ahead: Arc<Mutex<HashMap<String, Result<RemoteFile>>>>,
 }
 
 impl Access {
     /// How this client asks servers for files.
-    pub fn new(client: Arc<Client>, s3: S3, timeout: Duration) -> Self {
-        Self { client, s3, timeout, ahead: Arc::default() }
+    pub fn new(client: Arc<Client>, s3: S3, timeout: Duration, retries: (u32, Duration)) -> Self {
+        Self { client, s3, timeout, retries, ahead: Arc::default() }
     }
 
     /// Opens a file: its first bytes come with that, all of them if the server knows no ranges. Blocks are charged to the budget.

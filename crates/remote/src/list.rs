@@ -56,9 +56,10 @@ fn page(
 ) -> Result<rusty_s3::actions::ListObjectsV2Response> {
     let (bucket, credentials) = (access.s3.bucket(name, pattern)?, access.s3.credentials());
     let (client, timeout, cancelled) = (access.client.clone(), access.timeout, cancel.clone());
+    let retries = access.retries;
     let (begin, pattern): (String, Arc<str>) = (begin.to_owned(), pattern.into());
     access.client.wait_for(cancel, move || {
-        client.persist(&|| !cancelled.is_cancelled(), || {
+        client.persist(retries, &|| !cancelled.is_cancelled(), || {
             let mut action = ListObjectsV2::new(&bucket, credentials.as_ref());
             action.with_prefix(begin.clone());
             if let Some(from) = &from {

@@ -80,6 +80,8 @@ pub struct Workload {
     pub sessions: usize,
     /// Their level.
     pub level: Level,
+    /// How transactions are kept apart: a value of `concurrency_control`. Those that are not `mvcc` are serializable at any level.
+    pub control: &'static str,
 }
 
 /// Runs transactions and returns what they did, in no order. An error is one that no transaction should have.
@@ -90,6 +92,7 @@ pub fn run(workload: &Workload) -> Result<Vec<Transaction>> {
     let steps = Config { slice: Some(Duration::ZERO), steps: Some(3), ..config.clone() };
     let database = Database::new(if random.one_in(2) { steps } else { config })?;
     let mut session = database.connect();
+    session.execute(&format!("SET concurrency_control = {}", workload.control), &[])?.collect()?;
     session.execute("CREATE TABLE lists (k bigint PRIMARY KEY, v bigint[])", &[])?.collect()?;
     session.execute("CREATE TABLE items (g bigint, x bigint)", &[])?.collect()?;
     if random.one_in(2) {

@@ -42,7 +42,7 @@ pub(crate) struct KeptPlans {
 
 /// A plan that is ready to run, and what it rests on.
 pub(crate) struct Kept {
-    pub(super) way: Way,
+    pub way: Way,
     pub columns: Arc<[Field]>,
     /// The table that each source reads, if it is compiled.
     tables: IdMap<TableId, Read>,
@@ -58,7 +58,7 @@ pub(crate) struct Kept {
 }
 
 /// How a plan is run.
-pub(super) enum Way {
+pub(crate) enum Way {
     /// A query: short, as long as its rows are few, or by its pipelines.
     Query {
         prepared: Option<Prepared>,
@@ -175,6 +175,11 @@ impl Kept {
             open_literals,
             open_parameters,
         })
+    }
+
+    /// The tables that its compiled query reads, as far as they are there.
+    pub fn relations(&self) -> impl Iterator<Item = Option<Arc<Relation>>> + '_ {
+        self.tables.values().map(Read::relation)
     }
 
     /// About how many bytes it takes: by the instructions of its program, which are most of it.

@@ -37,6 +37,11 @@ impl Read {
         Some(Self { relation, fields, columns, planned, widenings })
     }
 
+    /// The table, if it is there.
+    pub fn relation(&self) -> Option<Arc<Relation>> {
+        self.relation.upgrade()
+    }
+
     /// The table as it is now; none if the plan does not hold for it.
     pub fn now(&self, snapshot: &dyn Fn(&Arc<Relation>) -> Snapshot) -> Option<Source> {
         let relation = self.relation.upgrade()?;

@@ -270,6 +270,44 @@ impl Short {
         Some(Chunk::new(rows, columns.into_iter().map(ColumnBuilder::finish).collect()))
     }
 
+    /// Each table that it reads, with the hash of the primary key of the only row that it looks at, if that is told by the arguments
+    /// alone. None if its tables are gone.
+    pub fn each_read(&self, arguments: &[Value], each: &mut dyn FnMut(&Arc<Relation>, Option<u64>)) -> Option<()> {
+        let relations = self.relations.iter().map(Weak::upgrade).collect::<Option<Vec<_>>>()?;
+        let run = self.frame_of(arguments);
+        self.root.each_scan(&mut |access| each(&relations[access.table], access.key_hash(&run, self.arguments)));
+        Some(())
+    }
+
+    /// The hashes of the primary keys of rows that are inserted, if all of them are told by the arguments.
+    pub fn keys_given(
+        &self,
+        relation: &Relation,
+        attributes: &[usize],
+        key: &[usize],
+        arguments: &[Value],
+    ) -> Option<Vec<u64>> {
+        let Step::Values { first, rows } = &self.root else { return None };
+        let run = self.frame_of(arguments);
+        let of_schema = relation.schema().attributes();
+        let of_row = |row: &Vec<Expr>| {
+            let part = |part: &usize| {
+                let place = self.output[attributes.iter().position(|a| a == part)?];
+                let expr = row.get(place.checked_sub(*first)?)?;
+                access::is_of_arguments(expr, self.arguments).then(|| run.value(expr))?
+            };
+            let values = key.iter().map(part).collect::<Option<Vec<Value>>>()?;
+            let typed = key.iter().zip(&values).map(|(part, value)| (of_schema[*part].sql_type, value));
+            access::hash_of(typed)
+        };
+        if key.is_empty() { None } else { rows.iter().map(of_row).collect() }
+    }
+
+    /// A run that has arguments and nothing else.
+    fn frame_of(&self, arguments: &[Value]) -> Run<'static> {
+        Run { frame: arguments.to_vec(), snapshots: Vec::new(), reads: None, left: 0, left_bytes: 0 }
+    }
+
     /// Does this with each row, which lies in the frame.
     fn each<'r>(
         &self,
@@ -316,6 +354,24 @@ impl Step {
             Self::Scan(access) => access.key.is_some(),
             Self::Filter { input, .. } | Self::Map { input, .. } => input.is_of_one_row(),
             _ => false,
+        }
+    }
+
+    /// Each scan.
+    fn each_scan(&self, each: &mut dyn FnMut(&Access)) {
+        match self {
+            Self::Values { .. } => {}
+            Self::Scan(access) => each(access),
+            Self::Filter { input, .. }
+            | Self::Map { input, .. }
+            | Self::Distinct { input, .. }
+            | Self::Sort { input, .. }
+            | Self::Limit { input, .. } => input.each_scan(each),
+            Self::Join(join) => {
+                join.outer.each_scan(each);
+                join.inner.each_scan(each);
+            }
+            Self::Group(group) => group.input.each_scan(each),
         }
     }
 

@@ -46,7 +46,7 @@ impl Runner<'_> {
         let Some(transaction) = self.environment.block.clone() else {
             return Err(Error::internal("a block with EXCEPTION outside of a transaction"));
         };
-        transaction.begin_statement(false)?;
+        transaction.begin_statement(false, &self.environment.call)?;
         transaction.mark(SAVEPOINT.to_owned(), self.environment.settings_now());
         self.guards += 1;
         let result = self.unguarded(block);
@@ -65,7 +65,7 @@ impl Runner<'_> {
         self.environment.restore_settings(settings);
         transaction.release(SAVEPOINT)?;
         // What it has changed is seen as it was from here on.
-        transaction.begin_statement(false)?;
+        transaction.begin_statement(false, &self.environment.call)?;
         self.frame[guard.state] = Slot::Scalar(Value::str(error.state().0));
         self.frame[guard.message] = Slot::Scalar(Value::str(error.message()));
         let located = self.located(error);

@@ -1,10 +1,16 @@
 //! With what servers are asked for files.
 
+use std::time::Duration;
+
 use io::{S3, UrlStyle};
 
 use super::{Setting, Settings};
 
 impl Settings {
+    /// How often a server is asked again, and how long is waited before that.
+    pub(crate) fn retries(&self) -> (u32, Duration) {
+        (self.number("http_retries"), self.duration("http_retry_wait").unwrap_or_default())
+    }
     /// What buckets are, and who may read them.
     pub(crate) fn of_s3(&self) -> S3 {
         let text = |name| Setting::find(name).ok().map(|s| self.get(s).to_owned()).filter(|text| !text.is_empty());

@@ -114,7 +114,8 @@ fn begin(environment: &mut Environment, modes: TransactionModes) -> Result<Query
     }
     let isolation = modes.isolation.unwrap_or_else(|| environment.settings.isolation());
     let is_read_only = modes.read_only.unwrap_or(false);
-    let block = Block::new(&environment.database.0.clock, isolation, is_read_only, Some(environment.settings_now()));
+    let block =
+        Block::new(environment.database.0.keeping_apart(), isolation, is_read_only, Some(environment.settings_now()));
     environment.block = Some(Arc::new(block));
     Ok(QueryResult::done(Tag::Done("BEGIN")))
 }
@@ -144,6 +145,7 @@ pub(crate) fn commit(environment: &Environment, block: &Block) -> Result<()> {
             relations
         }
     };
+    block.goes();
     relations.iter().for_each(|relation| freeze_behind(&environment.database.0, relation));
     Ok(())
 }

@@ -6,6 +6,7 @@ mod common;
 mod alter;
 mod basics;
 mod changes;
+mod control;
 mod explain;
 mod files;
 mod functions;

@@ -1,7 +1,9 @@
 //! How a short plan comes to rows of a table: by the primary key, or by an index.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
+use base::ids::Id;
 use plan::Expr;
 use storage::index::{KeyPart, RowOrder};
 use storage::relation::FirstRows;
@@ -95,7 +97,40 @@ impl Asked {
     }
 }
 
+/// Whether an expression has arguments only, which are so many.
+pub(super) fn is_of_arguments(expr: &Expr, arguments: usize) -> bool {
+    !expr.uses(|column| column.index() - super::FIRST_PLACE >= arguments)
+}
+
+/// The hash of a key; none if it has a part that is NULL, or that cannot be looked up.
+pub(super) fn hash_of<'v>(parts: impl Iterator<Item = (SqlType, &'v Value)>) -> Option<u64> {
+    let mut hasher = DefaultHasher::new();
+    for (sql_type, value) in parts {
+        key_part(sql_type, value)?;
+        match value {
+            Value::Str(text) => text.as_bytes().hash(&mut hasher),
+            Value::Int(number) => number.hash(&mut hasher),
+            Value::Date(number) => i64::from(*number).hash(&mut hasher),
+            Value::Enum(number) => i64::from(*number).hash(&mut hasher),
+            Value::Timestamp(number) => number.hash(&mut hasher),
+            _ => return None,
+        }
+    }
+    Some(hasher.finish())
+}
+
 impl Access {
+    /// The hash of the primary key that is looked up, if these arguments tell it.
+    pub fn key_hash(&self, run: &Run<'_>, arguments: usize) -> Option<u64> {
+        let of_part = |part: &usize| {
+            let asked = &self.asked[*part];
+            let expr = asked.equal().filter(|expr| is_of_arguments(expr, arguments))?;
+            Some((asked.sql_type, run.value(expr)?))
+        };
+        let parts = self.key.as_ref()?.iter().map(of_part).collect::<Option<Vec<_>>>()?;
+        hash_of(parts.iter().map(|(sql_type, value)| (*sql_type, value)))
+    }
+
     /// Which of those that are asked tell the parts of a key, if they do.
     pub fn key_of(asked: &[Asked], key: &[usize]) -> Option<Vec<usize>> {
         let told = |part: &usize| asked.iter().position(|a| a.attribute == *part && a.equal().is_some());
