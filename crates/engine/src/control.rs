@@ -1,12 +1,14 @@
 //! How transactions are kept apart: by versions and validation ([`ConcurrencyControl::Mvcc`]), or as the thesis compares (2.7), one
-//! after the other or by two-phase locking. What is stored is the same for all, so that it can be chosen at any time: transactions of
+//! after the other, by two-phase locking, or by timestamp ordering. What is stored is the same for all, so that it can be chosen at any time: transactions of
 //! one control wait for those of another to end, as neither sees what the other rests on.
 //!
-//! Who only reads, a query alone or a transaction that is READ ONLY, sees a moment between two commits and takes part in none of it.
+//! Who only reads, a query alone or a transaction that is READ ONLY, sees a moment between two commits and takes part in none of it, but
+//! for timestamp ordering.
 
 mod gate;
 mod locks;
 mod needs;
+mod stamps;
 
 pub(crate) use locks::{Item, Mode};
 pub(crate) use needs::{of_kept, of_statement};
@@ -18,6 +20,7 @@ use base::{CancelToken, Result};
 
 use gate::Gate;
 use locks::Locks;
+use stamps::Stamps;
 
 /// A way to keep transactions apart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -29,12 +32,23 @@ pub(crate) enum ConcurrencyControl {
     Serial,
     /// Strict two-phase locking: rows by their primary keys, tables for whatever else is read or changed, until the end.
     TwoPhaseLocking,
+    /// Timestamp ordering, in the same granularities.
+    TimestampOrdering,
 }
 
 impl ConcurrencyControl {
     /// All of them, as they are written.
-    pub const ALL: [(&str, Self); 3] =
-        [("mvcc", Self::Mvcc), ("serial", Self::Serial), ("two_phase_locking", Self::TwoPhaseLocking)];
+    pub const ALL: [(&str, Self); 4] = [
+        ("mvcc", Self::Mvcc),
+        ("serial", Self::Serial),
+        ("two_phase_locking", Self::TwoPhaseLocking),
+        ("timestamp_ordering", Self::TimestampOrdering),
+    ];
+
+    /// Whether statements say what they use before they use it.
+    pub fn is_told(self) -> bool {
+        matches!(self, Self::TwoPhaseLocking | Self::TimestampOrdering)
+    }
 }
 
 /// What a database keeps of that.
@@ -43,6 +57,7 @@ pub(crate) struct Control {
     chosen: AtomicU8,
     gate: Gate,
     locks: Locks,
+    stamps: Stamps,
     turns: AtomicU64,
 }
 
@@ -61,7 +76,10 @@ impl Control {
     /// Waits until a transaction may begin.
     pub fn enter(self: &Arc<Self>, control: ConcurrencyControl, token: &CancelToken) -> Result<Turn> {
         self.gate.enter(control, token)?;
-        let owner = self.turns.fetch_add(1, Ordering::Relaxed);
+        let owner = match control {
+            ConcurrencyControl::TimestampOrdering => self.stamps.begin(),
+            _ => self.turns.fetch_add(1, Ordering::Relaxed),
+        };
         Ok(Turn { of: self.clone(), control, owner })
     }
 }
@@ -70,22 +88,27 @@ impl Control {
 pub(crate) struct Turn {
     of: Arc<Control>,
     control: ConcurrencyControl,
-    /// Its number among those who lock.
+    /// Its number among those who lock, or its stamp.
     owner: u64,
 }
 
 impl Turn {
-    /// Locks what a statement needs, for as long as the transaction lasts; whether there was something new among it. Error 40P01 if
-    /// those who are in the way wait for this one.
-    pub fn lock(&self, needs: Vec<(Item, Mode)>, token: &CancelToken) -> Result<bool> {
-        self.of.locks.acquire(self.owner, needs, token)
+    /// Says what a statement needs, for as long as the transaction lasts; whether there was something new among it. Error 40P01 if
+    /// those who are in the way wait for this one, 40001 if somebody who comes later was there before.
+    pub fn needs(&self, needs: Vec<(Item, Mode)>, token: &CancelToken) -> Result<bool> {
+        match self.control {
+            ConcurrencyControl::TimestampOrdering => self.of.stamps.note(self.owner, &needs, token),
+            _ => self.of.locks.acquire(self.owner, needs, token),
+        }
     }
 }
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        if self.control == ConcurrencyControl::TwoPhaseLocking {
-            self.of.locks.release(self.owner);
+        match self.control {
+            ConcurrencyControl::TwoPhaseLocking => self.of.locks.release(self.owner),
+            ConcurrencyControl::TimestampOrdering => self.of.stamps.end(self.owner),
+            ConcurrencyControl::Mvcc | ConcurrencyControl::Serial => {}
         }
         self.of.gate.leave();
     }

@@ -272,6 +272,11 @@ impl Environment {
         OpenContext { budget, cancel: self.call.token(), helpers, zone, remote, ..OpenContext::default() }
     }
 
+    /// Whether whoever reads has to say so, too, as transactions come in the order in which they began.
+    pub fn orders_by_stamps(&self) -> bool {
+        self.database.0.control.chosen() == ConcurrencyControl::TimestampOrdering
+    }
+
     /// Those who help with something of that name: the database's workers, beside this thread.
     pub fn helpers(&self, name: &'static str) -> Together {
         let observer = self.observer([name].into_iter(), None);

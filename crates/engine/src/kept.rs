@@ -113,8 +113,8 @@ impl Fit {
     /// whoever calls this, or not.
     pub fn run(self, environment: &Environment, looked_after: bool) -> Option<Result<QueryResult>> {
         let Self { kept, arguments, only_short } = self;
-        if let Some(block) = environment.block.as_ref().filter(|block| block.locks())
-            && let Err(error) = block.lock(control::of_kept(&kept, &arguments.values)?, &environment.call)
+        if let Some(block) = environment.block.as_ref().filter(|block| block.is_told())
+            && let Err(error) = block.needs(control::of_kept(&kept, &arguments.values)?, &environment.call)
         {
             return Some(Err(error));
         }
@@ -172,8 +172,8 @@ fn run_change(
         None => {
             let keeper = &environment.database.0.control;
             let control = keeper.chosen();
-            if control == ConcurrencyControl::TwoPhaseLocking {
-                // What locks is a transaction.
+            if control.is_told() {
+                // Who says what it needs is a transaction.
                 return None;
             }
             let _turn = keeper.enter(control, &environment.call.token()).ok()?;

@@ -114,7 +114,7 @@ fn as_transaction(
     }
     let notices = environment.notices.count();
     for tries in 0.. {
-        let first = begin_block(environment)?;
+        let first = begin_block(environment, tries)?;
         let mut result = run(environment, true);
         if let (Ok(_), Some(block)) = (&result, environment.block.clone())
             && let Err(error) = look_after_deferred(environment, &block, crate::text::run)
@@ -143,14 +143,11 @@ fn as_transaction(
 }
 
 /// The session is in a new transaction.
-fn begin_block(environment: &mut Environment) -> Result<Arc<Block>> {
+fn begin_block(environment: &mut Environment, tries: usize) -> Result<Arc<Block>> {
     let isolation = environment.settings.isolation();
-    let block = Arc::new(Block::new(
-        environment.database.0.keeping_apart(),
-        isolation,
-        false,
-        Some(environment.settings_now()),
-    ));
+    let settings = Some(environment.settings_now());
+    let block = Block::new(environment.database.0.keeping_apart(), isolation, false, settings);
+    let block = Arc::new(block.after(tries));
     block.begin_statement(false, &environment.call)?;
     environment.block = Some(block.clone());
     Ok(block)

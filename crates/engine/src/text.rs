@@ -92,7 +92,9 @@ pub(crate) fn by_kept_plan(
         environment.database.0.kept.runs.fetch_add(1, Ordering::Relaxed);
         Some(result)
     };
-    let Some(block) = &environment.block else { return run(find()?) };
+    let Some(block) = &environment.block else {
+        return if environment.orders_by_stamps() { None } else { run(find()?) };
+    };
     if let Err(error) = block.begin_statement(false, &environment.call) {
         // What has failed before is told in another way.
         return if block.has_failed() { None } else { Some(Err(error)) };
@@ -112,6 +114,8 @@ fn in_transaction(
         None if parsed.changes_rows() || parsed.alters_tables() || parsed.locks_rows() => {
             return alone(environment, run);
         }
+        // Commits do not come in the order of stamps.
+        None if parsed.is_query() && environment.orders_by_stamps() => return alone(environment, run),
         None => return run(environment),
     };
     if parsed.commits() && !block.has_failed() {
@@ -184,7 +188,7 @@ fn alone(
 ) -> Result<QueryResult> {
     let mut wanted = None;
     for tries in 0.. {
-        let block = Arc::new(Block::implicit(environment.database.0.keeping_apart()));
+        let block = Arc::new(Block::implicit(environment.database.0.keeping_apart()).after(tries));
         block.begin_statement(false, &environment.call)?;
         if let Some(wanted) = wanted.take() {
             block.transaction.claim_first(wanted);
@@ -281,7 +285,7 @@ fn bind_and_run(
         }
         other => other,
     };
-    if locks_more(environment, &bound)? {
+    if needs_more(environment, &bound)? {
         drop(resolver);
         return bind_and_run(environment, parsed, parameters);
     }
@@ -302,10 +306,10 @@ fn bind_and_run(
     })?
 }
 
-/// Locks what a statement needs, if that is how transactions are kept apart; whether it has to be bound again, to what is there now.
-fn locks_more(environment: &Environment, statement: &Statement) -> Result<bool> {
+/// Says what a statement needs, if that is how transactions are kept apart; whether it has to be bound again, to what is there now.
+fn needs_more(environment: &Environment, statement: &Statement) -> Result<bool> {
     match &environment.block {
-        Some(block) if block.locks() => block.lock(control::of_statement(statement)?, &environment.call),
+        Some(block) if block.is_told() => block.needs(control::of_statement(statement)?, &environment.call),
         _ => Ok(false),
     }
 }
@@ -368,7 +372,8 @@ fn run_and_keep(environment: &mut Environment, parsed: &sql::Parsed, text: Text<
     let changes = parsed.changes_rows();
     in_transaction(environment, parsed, |environment| {
         // Some changes need a transaction around them, which is here.
-        let kept = changes.then(|| environment.database.0.kept.find(environment, text)).flatten();
+        let is_alone = changes || environment.orders_by_stamps();
+        let kept = is_alone.then(|| environment.database.0.kept.find(environment, text)).flatten();
         if let Some(result) = kept.and_then(|kept| kept.run(environment, true)) {
             return result;
         }
@@ -388,7 +393,7 @@ fn plan_and_keep(environment: &mut Environment, parsed: &sql::Parsed, text: Text
         drop(resolver);
         return bind_and_run(environment, parsed, text.parameters);
     };
-    if locks_more(environment, &statement)? {
+    if needs_more(environment, &statement)? {
         drop(resolver);
         return plan_and_keep(environment, parsed, text);
     }

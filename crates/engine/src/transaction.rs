@@ -29,6 +29,8 @@ const INVALID_SAVEPOINT: SqlState = SqlState("3B001");
 
 /// How often a statement is run again.
 const MOST_TRIES: usize = 1000;
+/// How often a transaction begins again beside others, as in the thesis (2.7.2).
+const MOST_RESTARTS: usize = 30;
 
 /// A transaction of a session.
 pub(crate) struct Block {
@@ -141,10 +143,19 @@ impl Block {
         }
     }
 
+    /// One that was tried so often is not kept from its end by others again.
+    pub fn after(mut self, tries: usize) -> Self {
+        if tries >= MOST_RESTARTS && self.control.is_told() {
+            self.control = ConcurrencyControl::Serial;
+        }
+        self
+    }
+
     /// Its first statement waits for its turn; it sees what others had done by then.
     fn come(&self, call: &Call) -> Result<()> {
-        // A moment between two commits is all that it sees.
-        if self.is_read_only() || self.has_come.load(Ordering::Relaxed) {
+        // A moment between two commits is all that it sees, where these come in the order of transactions.
+        let is_apart = self.is_read_only() && self.control != ConcurrencyControl::TimestampOrdering;
+        if is_apart || self.has_come.load(Ordering::Relaxed) {
             return Ok(());
         }
         let turn = self.keeper.enter(self.control, &call.token())?;
@@ -166,16 +177,16 @@ impl Block {
         drop(turn);
     }
 
-    /// Whether its statements lock what they read and change.
-    pub fn locks(&self) -> bool {
-        self.control == ConcurrencyControl::TwoPhaseLocking && self.turn().is_some()
+    /// Whether its statements say what they read and change.
+    pub fn is_told(&self) -> bool {
+        self.control.is_told() && self.turn().is_some()
     }
 
-    /// Locks what a statement needs. If some of it is new, what is seen from here on is as it is now, and this is true.
-    pub fn lock(&self, needs: Vec<(Item, Mode)>, call: &Call) -> Result<bool> {
+    /// Hears what a statement needs, and waits for it. If some of it is new, what is seen from here on is as it is now, and this is true.
+    pub fn needs(&self, needs: Vec<(Item, Mode)>, call: &Call) -> Result<bool> {
         let turn = self.turn();
         let Some(turn) = turn.as_ref() else { return Ok(false) };
-        let is_new = turn.lock(needs, &call.token())?;
+        let is_new = turn.needs(needs, &call.token())?;
         if is_new {
             self.transaction.refresh();
         }

@@ -20,12 +20,12 @@ fn levels_allow_what_their_transactions_see() {
 
 #[test]
 fn other_controls_are_serializable_at_any_level() {
-    for (seed, control) in (11..).zip(["serial", "two_phase_locking", "two_phase_locking"]) {
+    for (seed, control) in (11..).zip(["serial", "two_phase_locking", "timestamp_ordering", "timestamp_ordering"]) {
         let level = Level::ALL[seed as usize % 3];
         let workload = Workload { seed, transactions: 1_500, sessions: 6, level, control };
         let history = run(&workload).unwrap();
         let committed = history.iter().filter(|t| t.committed).count();
-        assert!(committed > history.len() / 4, "{committed} of {} are committed: {workload:?}", history.len());
+        assert!(committed > history.len() / 8, "{committed} of {} are committed: {workload:?}", history.len());
         let wrong = check(&history, Level::Serializable);
         assert!(wrong.is_empty(), "{workload:?}: {}", wrong.join("\n"));
     }

@@ -25,7 +25,7 @@ pub(crate) enum Item {
 }
 
 /// How.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Mode {
     /// Parts of it are read.
     IntentShare,

@@ -1,4 +1,4 @@
-//! What a statement locks under two-phase locking, before it looks at the rows: those of its tables that it reads and changes.
+//! What a statement says under two-phase locking and timestamp ordering before it looks at the rows: what it reads and changes.
 
 use std::sync::Arc;
 
@@ -41,7 +41,8 @@ pub(crate) fn of_statement(statement: &Statement) -> Result<Needs> {
         | Statement::SetVariable { .. } => None,
         Statement::Insert(insert) => Some(&insert.table),
         Statement::Change(change) => Some(&change.table),
-        // What they run takes its own.
+        Statement::Explain { analyze: true, statement, .. } => return of_statement(statement),
+        // What they run says its own.
         Statement::Explain { .. }
         | Statement::Transaction(_)
         | Statement::SetConstraints { .. }

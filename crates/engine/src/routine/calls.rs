@@ -61,7 +61,7 @@ impl Runner<'_> {
         if !commits || ended.is_err() {
             statement::roll_back(self.environment, &block);
         }
-        begin_block(self.environment)?;
+        begin_block(self.environment, 0)?;
         ended
     }
 }

@@ -170,3 +170,35 @@ fn controls_wait_for_each_other() {
     let wrong = b.execute("SET concurrency_control = optimism", &[]).unwrap_err();
     assert_eq!(wrong.state(), SqlState::INVALID_PARAMETER_VALUE);
 }
+
+#[test]
+fn stamps_say_in_which_order_transactions_come() {
+    let database = database("timestamp_ordering");
+    let (mut a, mut b, mut c) = (database.connect(), database.connect(), database.connect());
+    // The older one has not ended, so what it has changed is waited for.
+    run(&mut a, "BEGIN");
+    run(&mut b, "BEGIN");
+    run(&mut a, "UPDATE t SET v = v + 1 WHERE k = 1");
+    assert_eq!(run(&mut b, "SELECT v FROM t WHERE k = 2"), ["0"]);
+    beside(&mut b, "SELECT v FROM t WHERE k = 1", false, || {
+        run(&mut a, "COMMIT");
+    })
+    .map(|rows| assert_eq!(rows, [["1"]]))
+    .unwrap();
+    run(&mut b, "COMMIT");
+    // A younger one has read what an older one wants to change.
+    run(&mut a, "BEGIN");
+    run(&mut a, "SELECT v FROM t WHERE k = 3");
+    assert_eq!(run(&mut b, "SELECT v FROM t WHERE k = 4"), ["0"]);
+    let late = a.execute("UPDATE t SET v = v + 1 WHERE k = 4", &[]).and_then(text_rows).unwrap_err();
+    assert_eq!(late.state(), SqlState::SERIALIZATION_FAILURE);
+    run(&mut a, "ROLLBACK");
+    // The anomaly of a reader: a has read what b, which is younger, has changed, and changes what c has not seen.
+    run(&mut a, "BEGIN");
+    assert_eq!(run(&mut a, "SELECT v FROM t WHERE k = 5"), ["0"]);
+    run(&mut b, "UPDATE t SET v = v + 1 WHERE k = 5");
+    assert_eq!(run(&mut c, "SELECT k, v FROM t WHERE k IN (5, 6) ORDER BY k"), ["5|1", "6|0"]);
+    let late = a.execute("UPDATE t SET v = v + 1 WHERE k = 6", &[]).and_then(text_rows).unwrap_err();
+    assert_eq!(late.state(), SqlState::SERIALIZATION_FAILURE);
+    run(&mut a, "ROLLBACK");
+}

@@ -24,7 +24,7 @@ struct Arguments {
 }
 
 /// How transactions may be kept apart; most histories are for the first.
-const CONTROLS: [&str; 3] = ["mvcc", "serial", "two_phase_locking"];
+const CONTROLS: [&str; 4] = ["mvcc", "serial", "two_phase_locking", "timestamp_ordering"];
 
 /// Transactions of a history.
 const EACH: u64 = 10_000;
@@ -36,7 +36,9 @@ fn main() -> ExitCode {
         let level =
             [Level::Serializable, Level::Snapshot, Level::Serializable, Level::ReadCommitted][round as usize % 4];
         let named = CONTROLS.iter().find(|control| arguments.control.as_deref() == Some(**control)).copied();
-        let control = named.unwrap_or(["mvcc", "two_phase_locking", "mvcc", "serial"][round as usize / 4 % 4]);
+        let control = named.unwrap_or(
+            ["mvcc", "two_phase_locking", "mvcc", "serial", "mvcc", "timestamp_ordering"][round as usize / 4 % 6],
+        );
         // The others are serializable whatever they are asked for.
         let allowed = if control == "mvcc" { level } else { Level::Serializable };
         let workload = Workload { seed, transactions: EACH, sessions: arguments.sessions, level, control };
