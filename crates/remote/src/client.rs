@@ -68,15 +68,20 @@ impl Client {
     /// The answer to one request, if it is one that is of use: 200, 206, 416.
     pub(crate) fn ask(&self, request: &Request<'_>) -> Result<Response<Body>, Failure> {
         let Request { place, name, range, tag, timeout } = request;
-        let mut call = self.agent().get(place.address());
+        let address = place.address();
+        let mut call = self.agent().get(&address);
         if let Some(range) = range {
             call = call.header("Range", format!("bytes={}-{}", range.start, range.end - 1));
         }
         if let Some(tag) = tag {
             call = call.header("If-Match", *tag);
         }
-        let call = call.config().timeout_recv_response(Some(*timeout)).timeout_per_read(Some(*timeout)).build();
-        let answer = call.call().map_err(|e| unreachable(name, &e))?;
+        let mut config = call.config().timeout_recv_response(Some(*timeout)).timeout_per_read(Some(*timeout));
+        if is_here(&address) {
+            // No proxy of the environment's is asked for what is on this machine.
+            config = config.proxy(None);
+        }
+        let answer = config.build().call().map_err(|e| unreachable(name, &e))?;
         match answer.status() {
             StatusCode::OK | StatusCode::PARTIAL_CONTENT | StatusCode::RANGE_NOT_SATISFIABLE => Ok(answer),
             status => Err(refused(name, status, answer.headers(), matches!(place, Place::Object { .. }))),
@@ -118,6 +123,12 @@ impl Client {
             }
         }
     }
+}
+
+/// Whether an address is one of this machine's own.
+fn is_here(address: &str) -> bool {
+    let host = address.split_once("://").map_or(address, |(_, rest)| rest);
+    ["localhost", "127.", "[::1]"].iter().any(|own| host.starts_with(own))
 }
 
 /// Who vouches for servers: those of the file that `SSL_CERT_FILE` names, or else those that Mozilla trusts.
