@@ -55,7 +55,7 @@ struct Block {
     pins: u32,
     used: u64,
     content: Content,
-    _charged: Option<Reservation>,
+    charged: Option<Reservation>,
 }
 
 enum Content {
@@ -128,13 +128,23 @@ impl RemoteFile {
             Some(block) => block.pins == 0 && matches!(block.content, Content::Failed(_)),
         };
         let missing: Vec<u64> = numbers.iter().copied().filter(|number| is_missing(&blocks, number)).collect();
+        // What nobody wanted any more is wanted again before it is there.
+        let is_given_up = |block: &Block| block.charged.is_none() && matches!(block.content, Content::Coming(_));
+        let again: Vec<u64> =
+            numbers.iter().copied().filter(|number| blocks.known.get(number).is_some_and(is_given_up)).collect();
+        for number in again {
+            let charged = self.0.charge(&mut blocks, number, &numbers)?;
+            if let Some(block) = blocks.known.get_mut(&number) {
+                block.charged = charged;
+            }
+        }
         let mut charges = Vec::with_capacity(missing.len());
         for &number in &missing {
             charges.push(self.0.charge(&mut blocks, number, &numbers)?);
         }
-        for (&number, _charged) in missing.iter().zip(charges) {
+        for (&number, charged) in missing.iter().zip(charges) {
             let content = Content::Coming(Vec::new());
-            blocks.known.insert(number, Block { pins: 0, used: 0, content, _charged });
+            blocks.known.insert(number, Block { pins: 0, used: 0, content, charged });
         }
         let mut coming = 0;
         for number in &numbers {
@@ -338,8 +348,8 @@ fn first(
     let pins = u32::from(answer.status() == StatusCode::OK);
     let mut take = |number: u64, bytes: Bytes| {
         let charged = budget.map(|budget| budget.reserve(bytes.len(), OPERATOR)).transpose();
-        let _charged = charged.map_err(Failure::Final)?;
-        known.insert(number, Block { pins, used: 0, content: Content::Here(bytes), _charged });
+        let charged = charged.map_err(Failure::Final)?;
+        known.insert(number, Block { pins, used: 0, content: Content::Here(bytes), charged });
         Ok(())
     };
     let len = match answer.status() {
@@ -435,8 +445,13 @@ impl Drop for Wanted {
             let Some(block) = blocks.known.get_mut(number) else { continue };
             block.pins -= 1;
             let goes = match block.content {
-                // Whoever fetches it sees that nobody wants it.
-                Content::Coming(_) => false,
+                // Whoever fetches it sees that nobody wants it. Its memory is not taken yet.
+                Content::Coming(_) => {
+                    if block.pins == 0 {
+                        block.charged = None;
+                    }
+                    false
+                }
                 Content::Here(_) => !self.kept,
                 Content::Failed(_) => true,
             };
