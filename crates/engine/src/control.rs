@@ -1,5 +1,6 @@
 //! How transactions are kept apart: by versions and validation ([`ConcurrencyControl::Mvcc`]), or as the thesis compares (2.7), one
-//! after the other, by two-phase locking, or by timestamp ordering. What is stored is the same for all, so that it can be chosen at any time: transactions of
+//! after the other, by two-phase locking, or by timestamp ordering. What is stored is the same for all, so that it can be chosen at any
+//! time: transactions of
 //! one control wait for those of another to end, as neither sees what the other rests on.
 //!
 //! Who only reads, a query alone or a transaction that is READ ONLY, sees a moment between two commits and takes part in none of it, but
@@ -66,6 +67,11 @@ impl Control {
     pub fn chosen(&self) -> ConcurrencyControl {
         let chosen = self.chosen.load(Ordering::Relaxed);
         ConcurrencyControl::ALL.iter().map(|(_, control)| *control).find(|c| *c as u8 == chosen).unwrap_or_default()
+    }
+
+    /// Whether a transaction that begins now may have to wait for others.
+    pub fn may_wait(&self) -> bool {
+        self.chosen() != ConcurrencyControl::Mvcc || self.gate.has_others(ConcurrencyControl::Mvcc)
     }
 
     /// Chooses another one.

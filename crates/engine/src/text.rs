@@ -60,7 +60,9 @@ fn plans_as_usual(environment: &Environment) -> bool {
 
 /// What it takes to run a statement in microseconds, if a plan was kept for that.
 pub(crate) fn short(environment: &Environment, sql: &str, parameters: &[(Value, SqlType)]) -> Option<Fit> {
-    let template = plans_as_usual(environment).then(|| sql::Template::of(sql)).flatten()?;
+    // Where it may have to wait for others, it is not.
+    let may_wait = environment.database.0.control.may_wait();
+    let template = (!may_wait && plans_as_usual(environment)).then(|| sql::Template::of(sql)).flatten()?;
     environment.database.0.kept.find(environment, Text { sql, template: &template, parameters })?.only_short()
 }
 
@@ -95,9 +97,12 @@ pub(crate) fn by_kept_plan(
     let Some(block) = &environment.block else {
         return if environment.orders_by_stamps() { None } else { run(find()?) };
     };
+    if block.has_failed() {
+        // That is told in another way.
+        return None;
+    }
     if let Err(error) = block.begin_statement(false, &environment.call) {
-        // What has failed before is told in another way.
-        return if block.has_failed() { None } else { Some(Err(error)) };
+        return Some(Err(error));
     }
     Some(run(find()?)?.inspect_err(|_| block.fail()))
 }

@@ -322,7 +322,7 @@ impl Block {
             return Err(Error::new(IN_FAILED_TRANSACTION, message).hint("ROLLBACK ends it"));
         }
         if !ends {
-            self.come(call)?;
+            self.come(call).inspect_err(|_| self.fail())?;
         }
         self.transaction.next_statement();
         if self.isolation == Isolation::ReadCommitted && self.control == ConcurrencyControl::Mvcc {
@@ -444,7 +444,10 @@ impl Block {
 
     /// Where the statement that has just begun does so; if the transaction `begins` with it, it has read nothing else.
     pub fn start(&self, begins: bool, locks: bool) -> Start {
-        let waits = self.isolation == Isolation::ReadCommitted || begins && locks;
+        // Under other controls, what a statement has said stays said: only another transaction may do better.
+        let may_again = self.control == ConcurrencyControl::Mvcc;
+        let begins = begins && may_again;
+        let waits = may_again && self.isolation == Isolation::ReadCommitted || begins && locks;
         Start { first: self.transaction.statement(), definitions: self.definitions_now(), begins, waits }
     }
 

@@ -284,7 +284,10 @@ fn fetch(file: &Weak<Shared>, run: Range<u64>) {
     struct Untold(Arc<Shared>, Range<u64>);
     impl Drop for Untold {
         fn drop(&mut self) {
-            self.0.fail(self.1.clone(), &Error::internal("a request that was given up"));
+            // Otherwise all has been told, and others may have asked for blocks anew.
+            if std::thread::panicking() {
+                self.0.fail(self.1.clone(), &Error::internal("a request that was given up"));
+            }
         }
     }
     let _untold = Untold(shared.clone(), run.clone());
@@ -305,9 +308,9 @@ fn fetch(file: &Weak<Shared>, run: Range<u64>) {
         };
         let Err(error) = fetched else { return };
         if !is_unwanted.get() {
-            return shared.fail(run, &error);
+            return shared.fail(at..run.end, &error);
         }
-        if Arc::strong_count(&shared) <= 2 || shared.give_up(run.clone()) {
+        if Arc::strong_count(&shared) <= 2 || shared.give_up(at..run.end) {
             return;
         }
         // Somebody wants it again.

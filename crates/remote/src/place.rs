@@ -118,11 +118,9 @@ impl S3 {
         let region = region.unwrap_or_else(|| "us-east-1".to_owned());
         let given = self.endpoint.clone().or_else(|| variable(&["AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"]));
         let style = self.url_style.unwrap_or(if given.is_some() { UrlStyle::Path } else { UrlStyle::Host });
-        let endpoint = match given {
-            Some(given) if given.contains("://") => given,
-            Some(given) => format!("{}://{given}", if self.plain { "http" } else { "https" }),
-            None => format!("{}://s3.{region}.amazonaws.com", "https"),
-        };
+        let endpoint = given.unwrap_or_else(|| format!("s3.{region}.amazonaws.com"));
+        let scheme = if self.plain { "http" } else { "https" };
+        let endpoint = if endpoint.contains("://") { endpoint } else { format!("{scheme}://{endpoint}") };
         let invalid = |what: &dyn std::fmt::Display| {
             let message = format!("could not make an address of \"{path}\" at \"{endpoint}\": {what}");
             Error::new(SqlState::INVALID_PARAMETER_VALUE, message)

@@ -23,7 +23,7 @@ mod macros;
 mod maintenance;
 mod number;
 pub(crate) mod only;
-mod pivot;
+pub(crate) mod pivot;
 mod prepared;
 mod privileges;
 mod question;

@@ -37,6 +37,12 @@ impl Gate {
         self.state.fetch_update(Ordering::SeqCst, Ordering::SeqCst, come).is_ok()
     }
 
+    /// Whether there are transactions of another control inside.
+    pub fn has_others(&self, control: ConcurrencyControl) -> bool {
+        let state = self.state.load(Ordering::SeqCst);
+        state & COUNT > 0 && state & !COUNT != (control as u64) << 32
+    }
+
     /// Waits until one can come in.
     pub fn enter(&self, control: ConcurrencyControl, token: &CancelToken) -> Result<()> {
         if self.try_enter(control) {

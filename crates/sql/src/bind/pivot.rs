@@ -5,6 +5,7 @@
 //! t UNPIVOT (v FOR n IN (a, b))      -- SELECT * EXCLUDE (a, b) FROM t, LATERAL (VALUES ('a', a), ('b', b)) AS u (n, v) WHERE v IS NOT NULL
 //! ```
 
+use std::collections::HashSet;
 use std::ops::ControlFlow;
 
 use base::{Error, Result, SqlState};
@@ -18,6 +19,7 @@ use super::from::FromItem;
 use super::scope::{CteBinding, LockableRows};
 use super::{Binder, fold, unsupported};
 use crate::dialect::MorselDialect;
+use crate::parse::pivot::Named;
 
 /// What the rows of an UNPIVOT are called before it has an alias.
 const ROWS: &str = "#unpivoted";
@@ -124,9 +126,11 @@ fn pivot(
     let ([column], PivotValueSource::List(values)) = (column, values) else {
         return unsupported("PIVOT for anything but listed values of one column", None);
     };
-    let mut named = Named(Vec::new());
+    let mut named = Named::default();
+    let mut known = HashSet::new();
     let _ = column.visit(&mut named);
     aggregates.iter().for_each(|aggregate| _ = aggregate.expr.visit(&mut named));
+    named.0.retain(|ident| known.insert(fold(ident)));
     let mut query = parsed(&format!("SELECT * EXCLUDE ({}) FROM t GROUP BY ALL", list(&named.0)))?;
     let select = select_of(&mut query)?;
     for value in values {
@@ -180,27 +184,6 @@ fn unpivot(
     }
     put(select, table);
     Ok(query)
-}
-
-/// Names of columns that expressions have.
-struct Named(Vec<Ident>);
-
-impl Visitor for Named {
-    type Break = ();
-
-    fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
-        let ident = match expr {
-            Expr::Identifier(ident) => Some(ident),
-            Expr::CompoundIdentifier(parts) => parts.last(),
-            _ => None,
-        };
-        if let Some(ident) = ident
-            && !self.0.iter().any(|known| fold(known) == fold(ident))
-        {
-            self.0.push(ident.clone());
-        }
-        ControlFlow::Continue(())
-    }
 }
 
 /// The aggregate of the rows whose column has a value.

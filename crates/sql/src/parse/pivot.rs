@@ -221,7 +221,7 @@ impl Shown<'_> {
     fn names(&self, range: Range<usize>) -> Vec<Ident> {
         let tokens = range.filter_map(|at| self.token(at).cloned()).collect();
         let mut parser = Parser::new(&MorselDialect).with_tokens(tokens);
-        let mut named = Named(Vec::new());
+        let mut named = Named::default();
         let exprs: Result<Vec<Expr>, ParserError> = parser.parse_comma_separated(|parser| {
             let expr = parser.parse_expr()?;
             if parser.parse_keyword(Keyword::AS) {
@@ -234,8 +234,9 @@ impl Shown<'_> {
     }
 }
 
-/// Names of columns, each once.
-struct Named(Vec<Ident>);
+/// Names of columns that expressions have, each once as it is written.
+#[derive(Default)]
+pub(crate) struct Named(pub Vec<Ident>);
 
 impl Visitor for Named {
     type Break = ();
