@@ -20,6 +20,7 @@ pub mod procedure;
 mod resolver;
 mod split;
 mod statement;
+mod walk;
 
 pub use bind::{
     ArgumentRole, ArgumentSource, ArgumentUse, ArgumentValue, CallWithin, Open, Simple, ViewOf, Within, bind,

@@ -1,12 +1,8 @@
 //! `COLUMNS(*)`, `COLUMNS(* EXCLUDE a)`, `COLUMNS('pattern')`, `COLUMNS([names])`, `COLUMNS(lambda c: ...)` and `* LIKE 'pattern'` in a
 //! select list: the item is there once for each such column.
 
-use std::ops::ControlFlow;
-
 use base::{Error, Result, SqlState};
-use sqlparser::ast::{
-    self, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, ObjectNamePart, VisitMut, VisitorMut,
-};
+use sqlparser::ast::{self, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, ObjectNamePart};
 use types::Value;
 use types::ops::like::{DEFAULT_ESCAPE, Syntax, matches, similar};
 
@@ -14,6 +10,7 @@ use super::scope::{Clause, Level};
 use super::{Binder, fold, unsupported};
 use crate::parse::glob;
 use crate::parse::shorthand::pattern_of_names;
+use crate::walk;
 
 /// Which columns are meant.
 enum Chosen {
@@ -98,7 +95,11 @@ impl Binder<'_> {
         let made = |name: String| {
             let mut expr = expr.clone();
             let column = ast::Expr::Identifier(Ident { value: name.clone(), quote_style: Some('"'), span: ident.span });
-            let _ = expr.visit(&mut Replacer(&column));
+            walk::change_each_expr(&mut expr, |expr| {
+                if call(expr).is_some() {
+                    *expr = column.clone();
+                }
+            });
             (name, expr)
         };
         Ok(Some(names.into_iter().map(made).collect()))
@@ -115,56 +116,18 @@ impl Binder<'_> {
         };
         let mut body = (*lambda.body).clone();
         let value = ast::Expr::value(ast::Value::SingleQuotedString(name.to_owned()));
-        let _ = body.visit(&mut Named(&fold(parameter), &value));
+        let parameter = fold(parameter);
+        walk::change_each_expr(&mut body, |expr| {
+            if matches!(expr, ast::Expr::Identifier(ident) if fold(ident) == parameter) {
+                *expr = value.clone();
+            }
+        });
         self.names.levels.push(Level::new(Clause::Select));
         let bound = self.condition(&body, "COLUMNS");
         self.names.levels.pop();
         match plan::eval::constant(&bound?).map_err(|e| e.at(position))? {
             Value::Bool(wanted) => Ok(wanted),
             _ => Ok(false),
-        }
-    }
-}
-
-/// Puts a value in the place of a name.
-struct Named<'a>(&'a str, &'a ast::Expr);
-
-impl VisitorMut for Named<'_> {
-    type Break = ();
-    fn post_visit_expr(&mut self, expr: &mut ast::Expr) -> ControlFlow<()> {
-        if matches!(expr, ast::Expr::Identifier(ident) if fold(ident) == self.0) {
-            *expr = self.1.clone();
-        }
-        ControlFlow::Continue(())
-    }
-}
-
-/// Puts a column in the place of each COLUMNS.
-struct Replacer<'a>(&'a ast::Expr);
-
-impl VisitorMut for Replacer<'_> {
-    type Break = ();
-    fn post_visit_expr(&mut self, expr: &mut ast::Expr) -> ControlFlow<()> {
-        if call(expr).is_some() {
-            *expr = self.0.clone();
-        }
-        ControlFlow::Continue(())
-    }
-}
-
-/// Finds the first COLUMNS.
-#[derive(Default)]
-struct Finder(Option<(ast::Function, Ident)>);
-
-impl ast::Visitor for Finder {
-    type Break = ();
-    fn pre_visit_expr(&mut self, expr: &ast::Expr) -> ControlFlow<()> {
-        match call(expr) {
-            Some((function, ident)) => {
-                self.0 = Some((function.clone(), ident.clone()));
-                ControlFlow::Break(())
-            }
-            None => ControlFlow::Continue(()),
         }
     }
 }
@@ -188,9 +151,12 @@ fn last_names(names: &[ast::ObjectName]) -> Vec<Ident> {
 }
 
 fn find(expr: &ast::Expr) -> Result<Option<(Chosen, Ident)>> {
-    let mut finder = Finder::default();
-    let _ = ast::Visit::visit(expr, &mut finder);
-    let Some((function, ident)) = finder.0 else { return Ok(None) };
+    let mut first = None;
+    walk::has_expr(expr, |expr| {
+        first = call(expr).map(|(function, ident)| (function.clone(), ident.clone()));
+        first.is_some()
+    });
+    let Some((function, ident)) = first else { return Ok(None) };
     let wrong = || unsupported("COLUMNS of anything but *, a pattern or a list of names", None);
     let FunctionArguments::List(list) = &function.args else { return wrong() };
     let text = |expr: &ast::Expr| match expr {

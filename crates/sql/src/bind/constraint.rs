@@ -2,19 +2,19 @@
 //! mistakes; what is kept of them is their text.
 
 use std::collections::HashSet;
-use std::ops::ControlFlow;
 
 use base::{Error, Result, SqlState};
 use catalog::{Check, Filling};
 use functions::ScalarFunction;
 use plan::{ColumnId, ColumnInfo, Expr, ExprKind, eval};
-use sqlparser::ast::{self, CheckConstraint, ColumnOption, Ident, ObjectNamePart, Visit, Visitor};
+use sqlparser::ast::{self, CheckConstraint, ColumnOption, Ident, ObjectNamePart};
 use types::SqlType;
 use types::ops::cast::assign_value;
 
 use super::coerce::{assign, boolean};
 use super::scope::{Clause, Relation, Scope, ScopeColumn};
 use super::{Binder, fold, unsupported};
+use crate::walk;
 use crate::{CreateTable, ObjectName};
 
 pub(super) const INVALID_OBJECT_DEFINITION: SqlState = SqlState("42P17");
@@ -187,13 +187,12 @@ impl Binder<'_> {
 /// The text of an expression of a table's columns without the name of the table, which may get another one.
 pub(super) fn unqualified(expr: &ast::Expr) -> String {
     let mut expr = expr.clone();
-    let _ = ast::visit_expressions_mut(&mut expr, |expr| {
+    walk::change_each_expr(&mut expr, |expr| {
         if let ast::Expr::CompoundIdentifier(parts) = expr
             && let Some(column) = parts.pop()
         {
             *expr = ast::Expr::Identifier(column);
         }
-        ControlFlow::<()>::Continue(())
     });
     expr.to_string()
 }
@@ -262,18 +261,8 @@ pub(super) fn asks_for_the_time(expr: &ast::Expr) -> bool {
         "timeofday",
         "today",
     ];
-    struct Clocks;
-    impl Visitor for Clocks {
-        type Break = ();
-        fn pre_visit_expr(&mut self, expr: &ast::Expr) -> ControlFlow<()> {
-            let ast::Expr::Function(function) = expr else { return ControlFlow::Continue(()) };
-            match function.name.0.last() {
-                Some(ObjectNamePart::Identifier(name)) if CLOCKS.contains(&fold(name).as_str()) => {
-                    ControlFlow::Break(())
-                }
-                _ => ControlFlow::Continue(()),
-            }
-        }
-    }
-    expr.visit(&mut Clocks).is_break()
+    walk::has_expr(expr, |expr| {
+        let ast::Expr::Function(function) = expr else { return false };
+        matches!(function.name.0.last(), Some(ObjectNamePart::Identifier(name)) if CLOCKS.contains(&fold(name).as_str()))
+    })
 }

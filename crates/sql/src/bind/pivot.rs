@@ -6,11 +6,10 @@
 //! ```
 
 use std::collections::HashSet;
-use std::ops::ControlFlow;
 
 use base::{Error, Result, SqlState};
 use sqlparser::ast::{self, BinaryOperator, Expr, ExprWithAlias, Ident, PivotValueSource, Query, SelectItem, SetExpr};
-use sqlparser::ast::{NullInclusion, TableFactor, Visit, Visitor};
+use sqlparser::ast::{NullInclusion, TableFactor};
 use sqlparser::parser::Parser;
 use sqlparser::tokenizer::Tokenizer;
 use types::Value;
@@ -20,6 +19,7 @@ use super::scope::{CteBinding, LockableRows};
 use super::{Binder, fold, unsupported};
 use crate::dialect::MorselDialect;
 use crate::parse::pivot::Named;
+use crate::walk::{self, Node};
 
 /// What the rows of an UNPIVOT are called before it has an alias.
 const ROWS: &str = "#unpivoted";
@@ -59,17 +59,9 @@ impl Binder<'_> {
 
 /// Whether a query has a PIVOT whose columns come from values that there are.
 pub(super) fn finds_values(query: &Query) -> bool {
-    struct Looks;
-    impl Visitor for Looks {
-        type Break = ();
-        fn pre_visit_table_factor(&mut self, factor: &TableFactor) -> ControlFlow<()> {
-            match factor {
-                TableFactor::Pivot { value_source: PivotValueSource::Any(_), .. } => ControlFlow::Break(()),
-                _ => ControlFlow::Continue(()),
-            }
-        }
-    }
-    query.visit(&mut Looks).is_break()
+    walk::has_node(query, |node| {
+        matches!(node, Node::Factor(TableFactor::Pivot { value_source: PivotValueSource::Any(_), .. }))
+    })
 }
 
 impl Binder<'_> {
@@ -128,8 +120,8 @@ fn pivot(
     };
     let mut named = Named::default();
     let mut known = HashSet::new();
-    let _ = column.visit(&mut named);
-    aggregates.iter().for_each(|aggregate| _ = aggregate.expr.visit(&mut named));
+    named.add(column);
+    aggregates.iter().for_each(|aggregate| named.add(&aggregate.expr));
     named.0.retain(|ident| known.insert(fold(ident)));
     let mut query = parsed(&format!("SELECT * EXCLUDE ({}) FROM t GROUP BY ALL", list(&named.0)))?;
     let select = select_of(&mut query)?;

@@ -1,12 +1,11 @@
 //! Queries: WITH, the body, ORDER BY and LIMIT around it.
 
 use std::collections::HashMap;
-use std::ops::ControlFlow;
 use std::rc::Rc;
 
 use base::{Error, Result, SqlState};
 use plan::{ExprKind, Node, Op};
-use sqlparser::ast::{self, CteAsMaterialized, LimitClause, ObjectNamePart, SetExpr, Visit, Visitor};
+use sqlparser::ast::{self, CteAsMaterialized, LimitClause, ObjectNamePart, SetExpr};
 use types::{SqlType, Value};
 
 use super::argument::ArgumentRole;
@@ -16,6 +15,7 @@ use crate::bind::coerce::cast_to;
 use crate::bind::parts::Text;
 use crate::parse::changes;
 use crate::parse::shorthand::percentage;
+use crate::walk;
 
 /// LIMIT and OFFSET as numbers: the slice of the rows that stays.
 #[derive(Clone, Copy, Debug, Default)]
@@ -74,8 +74,7 @@ impl Binder<'_> {
     /// Brings the common table expressions of WITH into scope.
     pub(super) fn with_clause(&mut self, query: &ast::Query) -> Result<()> {
         let Some(with) = &query.with else { return Ok(()) };
-        let mut counts = Counter::default();
-        let _ = query.visit(&mut counts);
+        let counts = Counter::of_query(query);
         let first = self.names.environment.len();
         for cte in in_order(with, &self.text)? {
             let name = fold(&cte.alias.name);
@@ -279,21 +278,18 @@ pub(super) struct Counter(HashMap<String, usize>);
 impl Counter {
     pub(super) fn of_query(query: &ast::Query) -> Self {
         let mut counter = Self::default();
-        let _ = query.visit(&mut counter);
+        walk::has_node(query, |node| {
+            if let walk::Node::Relation(name) = node
+                && let [ObjectNamePart::Identifier(ident)] = name.0.as_slice()
+            {
+                *counter.0.entry(fold(ident)).or_default() += 1;
+            }
+            false
+        });
         counter
     }
 
     pub(super) fn of(&self, name: &str) -> usize {
         self.0.get(name).copied().unwrap_or(0)
-    }
-}
-
-impl Visitor for Counter {
-    type Break = ();
-    fn pre_visit_relation(&mut self, name: &ast::ObjectName) -> ControlFlow<()> {
-        if let [ObjectNamePart::Identifier(ident)] = name.0.as_slice() {
-            *self.0.entry(fold(ident)).or_default() += 1;
-        }
-        ControlFlow::Continue(())
     }
 }

@@ -1,10 +1,8 @@
 //! `ROWS FROM (f(...), g(...))`, and records of JSON in FROM: `jsonb_to_recordset(x) AS t(a integer, b text)`.
 
-use std::ops::ControlFlow;
-
 use base::{Error, Result, SqlState};
 use plan::Expr;
-use sqlparser::ast::{self, FunctionArg, FunctionArgExpr, Ident, TableAlias, VisitMut, VisitorMut};
+use sqlparser::ast::{self, FunctionArg, FunctionArgExpr, Ident, TableAlias};
 use types::SqlType;
 
 use super::from::FromItem;
@@ -12,6 +10,7 @@ use super::scope::Scope;
 use super::unnest::is_rows_function;
 use super::{Binder, fold, unsupported};
 use crate::parse::{Ast, parse_placeless};
+use crate::walk;
 
 /// What stands for the argument in the text of a function of records.
 const ARGUMENT: &str = "#json";
@@ -136,7 +135,13 @@ impl Binder<'_> {
         let Ast::Library(mut statement) = parse_placeless(text)?.ast else {
             return Err(Error::internal("a query that is none"));
         };
-        let _ = statement.visit(&mut Given(given));
+        walk::change_each_expr(&mut statement, |expr| {
+            if let ast::Expr::Identifier(ident) = expr
+                && let Some((_, given)) = given.iter().find(|(name, _)| *name == ident.value)
+            {
+                *expr = ast::Expr::Nested(Box::new((*given).clone()));
+            }
+        });
         let ast::Statement::Query(query) = *statement else { return Err(Error::internal("a query that is none")) };
         let bound = self.seeing(seen, |b| b.query(&query)).map_err(|error| match error.position() {
             None => error.at(position),
@@ -166,19 +171,4 @@ fn record_function(name: &str) -> Option<(&'static str, bool)> {
         "jsonb_to_recordset" => ("jsonb", true),
         _ => return None,
     })
-}
-
-/// Puts arguments in their places.
-struct Given<'a>(Vec<(&'static str, &'a ast::Expr)>);
-
-impl VisitorMut for Given<'_> {
-    type Break = ();
-    fn post_visit_expr(&mut self, expr: &mut ast::Expr) -> ControlFlow<()> {
-        if let ast::Expr::Identifier(ident) = expr
-            && let Some((_, given)) = self.0.iter().find(|(name, _)| *name == ident.value)
-        {
-            *expr = ast::Expr::Nested(Box::new((*given).clone()));
-        }
-        ControlFlow::Continue(())
-    }
 }

@@ -1,14 +1,13 @@
 //! Functions in FROM that are queries of the system's tables: DuckDB's `duckdb_tables()` and `pragma_table_info('t')`, as far as tools
 //! read them. The statements PRAGMA and SHOW ALL TABLES are queries of these.
 
-use std::ops::ControlFlow;
-
 use base::{Error, Result, SqlState};
-use sqlparser::ast::{self, FunctionArg, FunctionArgExpr, TableAlias, VisitMut, VisitorMut};
+use sqlparser::ast::{self, FunctionArg, FunctionArgExpr, TableAlias};
 
 use super::from::FromItem;
 use super::{Binder, fold};
 use crate::parse::{Ast, parse_placeless};
+use crate::walk;
 
 /// What stands for the argument in their texts.
 const ARGUMENT: &str = "argument";
@@ -131,23 +130,14 @@ impl Binder<'_> {
             return Err(Error::internal("a query that is none"));
         };
         if let Some(argument) = &argument {
-            let _ = statement.visit(&mut Given(argument));
+            walk::change_each_expr(&mut statement, |expr| {
+                if matches!(expr, ast::Expr::Identifier(ident) if ident.value == ARGUMENT) {
+                    *expr = argument.clone();
+                }
+            });
         }
         let ast::Statement::Query(query) = *statement else { return Err(Error::internal("a query that is none")) };
         let bound = self.query(&query)?;
         self.derived(bound, alias, Some(name)).map(Some)
-    }
-}
-
-/// Puts the argument in its place.
-struct Given<'a>(&'a ast::Expr);
-
-impl VisitorMut for Given<'_> {
-    type Break = ();
-    fn post_visit_expr(&mut self, expr: &mut ast::Expr) -> ControlFlow<()> {
-        if matches!(expr, ast::Expr::Identifier(ident) if ident.value == ARGUMENT) {
-            *expr = self.0.clone();
-        }
-        ControlFlow::Continue(())
     }
 }

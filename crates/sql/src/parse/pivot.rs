@@ -6,9 +6,9 @@
 //! UNPIVOT t ON a, b INTO NAME n VALUE v -- SELECT * FROM t UNPIVOT (v FOR n IN (a, b))
 //! ```
 
-use std::ops::{ControlFlow, Range};
+use std::ops::Range;
 
-use sqlparser::ast::{Expr, Ident, Visit, Visitor};
+use sqlparser::ast::{Expr, Ident};
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer, Word};
@@ -16,6 +16,7 @@ use sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer, Word};
 use super::table::may_precede_query;
 use super::window::as_word;
 use crate::dialect::MorselDialect;
+use crate::walk;
 
 /// What ends such a query's own words.
 const ENDS: [&str; 7] = ["order", "limit", "offset", "fetch", "union", "except", "intersect"];
@@ -229,7 +230,7 @@ impl Shown<'_> {
             }
             Ok(expr)
         });
-        exprs.into_iter().flatten().for_each(|expr| _ = expr.visit(&mut named));
+        exprs.into_iter().flatten().for_each(|expr| named.add(&expr));
         named.0
     }
 }
@@ -238,21 +239,20 @@ impl Shown<'_> {
 #[derive(Default)]
 pub(crate) struct Named(pub Vec<Ident>);
 
-impl Visitor for Named {
-    type Break = ();
-
-    fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
-        let ident = match expr {
-            Expr::Identifier(ident) => Some(ident),
-            Expr::CompoundIdentifier(parts) => parts.last(),
-            _ => None,
-        };
-        if let Some(ident) = ident
-            && !self.0.contains(ident)
-        {
-            self.0.push(ident.clone());
-        }
-        ControlFlow::Continue(())
+impl Named {
+    pub(crate) fn add(&mut self, expr: &Expr) {
+        walk::each_expr(expr, |expr| {
+            let ident = match expr {
+                Expr::Identifier(ident) => Some(ident),
+                Expr::CompoundIdentifier(parts) => parts.last(),
+                _ => None,
+            };
+            if let Some(ident) = ident
+                && !self.0.contains(ident)
+            {
+                self.0.push(ident.clone());
+            }
+        });
     }
 }
 

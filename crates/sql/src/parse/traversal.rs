@@ -1,12 +1,10 @@
 //! `SEARCH DEPTH FIRST BY a SET o` and `CYCLE a SET c USING p` behind a recursive query of WITH, which the parser does not know: they
 //! become columns of the recursion, as PostgreSQL's manual describes it. The rows that are compared and kept are structs.
 
-use std::ops::ControlFlow;
-
 use base::{Error, Result, SqlState};
 use sqlparser::ast::{
     BinaryOperator, Expr, Ident, ObjectNamePart, Query, SelectItem, SetExpr, SetOperator, Statement, TableAlias,
-    TableAliasColumnDef, TableFactor, VisitMut, VisitorMut,
+    TableAliasColumnDef, TableFactor,
 };
 use sqlparser::parser::Parser;
 use sqlparser::tokenizer::{Span, Token, TokenWithSpan};
@@ -14,6 +12,7 @@ use sqlparser::tokenizer::{Span, Token, TokenWithSpan};
 use super::window::as_word;
 use crate::dialect::MorselDialect;
 use crate::position::Positions;
+use crate::walk::{self, NodeMut};
 
 /// What the two terms are called around their own queries.
 const FIRST: &str = "#first";
@@ -176,40 +175,33 @@ impl Reader<'_> {
 
 /// Writes what was taken as columns of the queries.
 pub(super) fn put(statement: &mut Statement, traversals: Vec<Traversal>, positions: &Positions) -> Result<()> {
-    let mut putting = Putting { traversals };
-    match statement.visit(&mut putting) {
-        ControlFlow::Break(error) => Err(error),
-        ControlFlow::Continue(()) => match putting.traversals.first() {
-            Some(left) => Err(Error::unsupported("SEARCH or CYCLE in this place").at(positions.start(left.name))),
-            None => Ok(()),
-        },
-    }
-    .map_err(|error| match error.position() {
+    let (mut left, mut result) = (traversals, Ok(()));
+    walk::change_each_node(statement, |node| {
+        if let NodeMut::Query(query) = node
+            && result.is_ok()
+        {
+            result = put_into(query, &mut left);
+        }
+    });
+    let done = result.and_then(|()| match left.first() {
+        Some(left) => Err(Error::unsupported("SEARCH or CYCLE in this place").at(positions.start(left.name))),
+        None => Ok(()),
+    });
+    done.map_err(|error| match error.position() {
         Some(_) => error,
         None => error.at(Some(positions.begin())),
     })
 }
 
-struct Putting {
-    traversals: Vec<Traversal>,
-}
-
-impl VisitorMut for Putting {
-    type Break = Error;
-
-    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<Error> {
-        let Some(with) = &mut query.with else { return ControlFlow::Continue(()) };
-        for cte in &mut with.cte_tables {
-            let own = self.traversals.iter().position(|t| t.name == cte.alias.name.span);
-            if let Some(own) = own {
-                let traversal = self.traversals.swap_remove(own);
-                if let Err(error) = traversed(&mut cte.alias, &mut cte.query, &traversal) {
-                    return ControlFlow::Break(error);
-                }
-            }
+/// Writes those that are of the queries of a WITH, and takes them away.
+fn put_into(query: &mut Query, traversals: &mut Vec<Traversal>) -> Result<()> {
+    for cte in query.with.iter_mut().flat_map(|with| &mut with.cte_tables) {
+        let own = traversals.iter().position(|t| t.name == cte.alias.name.span);
+        if let Some(own) = own {
+            traversed(&mut cte.alias, &mut cte.query, &traversals.swap_remove(own))?;
         }
-        ControlFlow::Continue(())
     }
+    Ok(())
 }
 
 fn traversed(alias: &mut TableAlias, query: &mut Query, traversal: &Traversal) -> Result<()> {

@@ -13,6 +13,7 @@ use crate::bind::scope::{Clause, Relation, Scope, ScopeColumn};
 use crate::bind::select::{filtered, output_name};
 use crate::bind::{Binder, Bound, Output, fold};
 use crate::parse::Ast;
+use crate::walk;
 use crate::{CreateView, ObjectName, Resolved, Table};
 
 /// 44000.
@@ -366,14 +367,10 @@ fn simple(
 
 /// Whether an expression has an aggregate, a window function, or a function that makes rows.
 fn makes_other_rows(expr: &ast::Expr) -> bool {
-    let mut found = false;
-    let _ = sqlparser::ast::visit_expressions(expr, |expr| {
-        if let ast::Expr::Function(function) = expr {
-            let name = function.name.to_string().to_lowercase();
-            let is_set = matches!(name.as_str(), "unnest" | "generate_series" | "regexp_matches");
-            found |= function.over.is_some() || is_set || functions::AggregateFunction::find(&name).is_some();
-        }
-        std::ops::ControlFlow::<()>::Continue(())
-    });
-    found
+    walk::has_expr(expr, |expr| {
+        let ast::Expr::Function(function) = expr else { return false };
+        let name = function.name.to_string().to_lowercase();
+        let is_set = matches!(name.as_str(), "unnest" | "generate_series" | "regexp_matches");
+        function.over.is_some() || is_set || functions::AggregateFunction::find(&name).is_some()
+    })
 }

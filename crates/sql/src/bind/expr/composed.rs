@@ -1,12 +1,10 @@
 //! Calls of functions that are SQL of other functions: the arguments are put in the places of the parameters, and what
 //! comes out is bound instead of the call.
 
-use std::ops::ControlFlow;
-
 use base::{Error, Result};
 use functions::{AggregateFunction, Composed, WindowFunction};
 use sqlparser::ast::{self, DuplicateTreatment, FunctionArgumentClause, FunctionArguments};
-use sqlparser::ast::{ObjectNamePart, VisitMut, VisitorMut, WindowType};
+use sqlparser::ast::{ObjectNamePart, WindowType};
 use sqlparser::parser::Parser;
 use sqlparser::tokenizer::Tokenizer;
 
@@ -14,6 +12,7 @@ use super::call::CallParts;
 use super::ordered_set::is_ordered_set;
 use crate::bind::{Binder, fold};
 use crate::dialect::MorselDialect;
+use crate::walk;
 use plan::Expr;
 
 impl Binder<'_> {
@@ -36,8 +35,8 @@ impl Binder<'_> {
             return Err(call.wrong(format!("{clause} specified, but {} does not take it", call.name)));
         }
         let mut expr = parsed(composed)?;
-        let mut filling = Filling { composed, call, over };
-        let _ = expr.visit(&mut filling);
+        let filling = Filling { composed, call, over };
+        walk::change_each_expr(&mut expr, |expr| filling.fill(expr));
         // What stands for the call is of no position; what is wrong with it is wrong with the call.
         self.expr(&expr).map(|bound| bound.at(call.position)).map_err(|error| match error.position() {
             None => error.at(call.position),
@@ -61,11 +60,9 @@ struct Filling<'a> {
     over: Option<&'a WindowType>,
 }
 
-impl VisitorMut for Filling<'_> {
-    type Break = ();
-
-    // After what is below: arguments may have columns with the names of parameters.
-    fn post_visit_expr(&mut self, expr: &mut ast::Expr) -> ControlFlow<()> {
+impl Filling<'_> {
+    /// After what is below: arguments may have columns with the names of parameters.
+    fn fill(&self, expr: &mut ast::Expr) {
         match expr {
             ast::Expr::Identifier(ident) => {
                 if let Some(at) = self.composed.parameters.iter().position(|p| *p == ident.value) {
@@ -83,7 +80,6 @@ impl VisitorMut for Filling<'_> {
             }
             _ => {}
         }
-        ControlFlow::Continue(())
     }
 }
 

@@ -14,6 +14,7 @@ use crate::bind::parts::PlanBuilder;
 use crate::bind::scope::{CteBinding, PartRows};
 use crate::bind::{Binder, fold, unsupported};
 use crate::parse::{kept_expression, only, subscripts};
+use crate::walk;
 use crate::{ObjectName, Outcome, Statement, Table, With, WithPart};
 
 /// The parts of a statement that is many.
@@ -375,24 +376,22 @@ fn both(one: Option<ast::Expr>, other: ast::Expr) -> ast::Expr {
 
 /// The names of columns in a condition of the catalog.
 fn names_in(condition: &ast::Expr, names: &mut Vec<String>) {
-    let _ = ast::visit_expressions(condition, |expr| {
+    walk::each_expr(condition, |expr| {
         if let ast::Expr::Identifier(ident) = expr {
             names.push(fold(ident));
         }
-        std::ops::ControlFlow::<()>::Continue(())
     });
 }
 
 /// Puts values in the place of columns, and a table before the others.
 fn substitute(condition: &mut ast::Expr, values: &HashMap<String, ast::Expr>, table: &ast::Ident) {
-    let _ = ast::visit_expressions_mut(condition, |expr| {
+    walk::change_each_expr(condition, |expr| {
         if let ast::Expr::Identifier(ident) = expr {
             *expr = match values.get(&fold(ident)) {
                 Some(value) => ast::Expr::Nested(Box::new(value.clone())),
                 None => ast::Expr::CompoundIdentifier(vec![table.clone(), ident.clone()]),
             };
         }
-        std::ops::ControlFlow::<()>::Continue(())
     });
 }
 

@@ -1,7 +1,6 @@
 //! Users' aggregates: the rows of a group are collected by `array_agg`, over which the function of the state is folded. What a call
 //! says besides (DISTINCT, ORDER BY, FILTER, OVER) is said of that.
 
-use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use base::{Error, Result, SqlState};
@@ -14,6 +13,7 @@ use super::INVALID_DEFINITION;
 use crate::bind::Binder;
 use crate::parse::{CreateAggregateAst, aggregate_options, kept_expression};
 use crate::statement::RoutineChange;
+use crate::walk;
 use crate::{ObjectName, Statement};
 
 /// Functions of PostgreSQL's catalog that have no name here: what they are of the state and a value.
@@ -184,11 +184,10 @@ impl Binder<'_> {
         }
         let collected = collecting(call, given, is_wrapped, is_strict);
         let mut expr = kept_expression(&text)?;
-        let _ = ast::visit_expressions_mut(&mut expr, |expr| {
+        walk::change_each_expr(&mut expr, |expr| {
             if matches!(expr, ast::Expr::Identifier(ident) if ident.value == COLLECTED) {
                 *expr = collected.clone();
             }
-            ControlFlow::<()>::Continue(())
         });
         self.written_out(&expr, "aggregate", name)
     }

@@ -1,13 +1,12 @@
 //! Macros (decision 57): texts in which names stand for what a call is given. A call is bound as what its text says with the
 //! arguments in the places of the names, so that these may be anything, aggregates and tables' columns too.
 
-use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use base::{Error, Result, SqlState};
 use catalog::{Language, Mode, Returns, Routine, RoutineKind, RoutineParameter, Volatility, schema_of_routine};
 use plan::Expr;
-use sqlparser::ast::{self, AccessExpr, FunctionArg, FunctionArgExpr, TableAlias, VisitMut, VisitorMut};
+use sqlparser::ast::{self, AccessExpr, FunctionArg, FunctionArgExpr, TableAlias, VisitMut};
 use types::SqlType;
 
 use crate::bind::from::FromItem;
@@ -16,6 +15,7 @@ use crate::bind::{Binder, fold, unsupported};
 use crate::parse::bare_expression;
 use crate::parse::{Ast, CreateMacroAst, MacroAst, kept_expression, parse_placeless};
 use crate::statement::RoutineChange;
+use crate::walk::{self, NodeMut};
 use crate::{ObjectName, Statement};
 
 /// What a call puts in the place of each parameter.
@@ -92,7 +92,7 @@ impl Binder<'_> {
         let Some(mut expr) = bare_expression(&query).cloned() else {
             return Err(Error::internal("the text of a macro is no expression"));
         };
-        let _ = expr.visit(&mut Filling::new(&filled, self));
+        Filling::new(&filled, self).fill(&mut expr);
         self.written_out(&expr, "macro", name)
     }
 
@@ -117,7 +117,7 @@ impl Binder<'_> {
         let mut query = parsed(&routine.body)?;
         self.limits.enter_view(name).map_err(|e| e.at(name.position))?;
         let bound = self.seeing(seen, |b| {
-            let _ = query.visit(&mut Filling::new(&filled, b));
+            Filling::new(&filled, b).fill(&mut query);
             b.deeper(|b| b.query(&query))
         });
         self.limits.leave_view();
@@ -286,38 +286,33 @@ impl<'a> Filling<'a> {
 
 /// Whether an expression has names, of columns or of what its subqueries read.
 fn has_names(expr: &ast::Expr) -> bool {
-    let found = ast::visit_expressions(expr, |expr| match expr {
-        ast::Expr::Identifier(_)
-        | ast::Expr::CompoundIdentifier(_)
-        | ast::Expr::Subquery(_)
-        | ast::Expr::Exists { .. }
-        | ast::Expr::InSubquery { .. } => ControlFlow::Break(()),
-        _ => ControlFlow::Continue(()),
-    });
-    found.is_break()
+    walk::has_expr(expr, |expr| {
+        matches!(
+            expr,
+            ast::Expr::Identifier(_)
+                | ast::Expr::CompoundIdentifier(_)
+                | ast::Expr::Subquery(_)
+                | ast::Expr::Exists { .. }
+                | ast::Expr::InSubquery { .. }
+        )
+    })
 }
 
-impl VisitorMut for Filling<'_> {
-    type Break = ();
-
-    fn pre_visit_query(&mut self, _: &mut ast::Query) -> ControlFlow<()> {
-        self.inside += 1;
-        ControlFlow::Continue(())
+impl Filling<'_> {
+    fn fill(&mut self, tree: &mut impl VisitMut) {
+        walk::change_each_node(tree, |node| match node {
+            NodeMut::Query(_) => self.inside += 1,
+            NodeMut::QueryEnd => self.inside -= 1,
+            NodeMut::Expr(expr) => self.inside += usize::from(matches!(expr, ast::Expr::Lambda(_))),
+            NodeMut::ExprEnd(expr) => {
+                self.inside -= usize::from(matches!(expr, ast::Expr::Lambda(_)));
+                self.put(expr);
+            }
+        });
     }
 
-    fn post_visit_query(&mut self, _: &mut ast::Query) -> ControlFlow<()> {
-        self.inside -= 1;
-        ControlFlow::Continue(())
-    }
-
-    fn pre_visit_expr(&mut self, expr: &mut ast::Expr) -> ControlFlow<()> {
-        self.inside += usize::from(matches!(expr, ast::Expr::Lambda(_)));
-        ControlFlow::Continue(())
-    }
-
-    // After what is below: arguments may have columns with the names of parameters.
-    fn post_visit_expr(&mut self, expr: &mut ast::Expr) -> ControlFlow<()> {
-        self.inside -= usize::from(matches!(expr, ast::Expr::Lambda(_)));
+    /// After what is below: arguments may have columns with the names of parameters.
+    fn put(&self, expr: &mut ast::Expr) {
         let filled = match expr {
             ast::Expr::Identifier(ident) => self.argument(ident),
             ast::Expr::CompoundIdentifier(parts) => self.argument(&parts[0]).map(|root| {
@@ -330,6 +325,5 @@ impl VisitorMut for Filling<'_> {
         if let Some(filled) = filled {
             *expr = filled;
         }
-        ControlFlow::Continue(())
     }
 }
