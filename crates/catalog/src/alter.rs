@@ -72,7 +72,15 @@ impl Catalog {
             changed.ignores_references = table.ignores_references;
             with_columns(&mut changed.triggers, &to.renamed, &to.dropped);
             changed.forget_computed();
+            let identity = |filling: &Filling| match filling {
+                Filling::Identity { sequence, .. } => Some(sequence.clone()),
+                _ => None,
+            };
+            let stay: Vec<_> = changed.fillings.iter().filter_map(identity).collect();
+            let mut gone: Vec<_> = table.fillings.iter().filter_map(identity).collect();
+            gone.retain(|sequence| !stay.contains(sequence));
             *table = Arc::new(changed);
+            catalog.sequences.retain(|_, entry| !gone.contains(&entry.sequence));
             catalog.move_referred(&key, &to.places);
             catalog.change_owners(&key, &to.renamed, &to.dropped);
             catalog.rename_keys(&key, &to.renamed);

@@ -36,6 +36,7 @@ mod prepared;
 mod query;
 mod recursion;
 mod routine;
+mod row_id;
 mod rows_from;
 mod rule;
 mod sample;

@@ -11,6 +11,7 @@ mod cursor;
 mod domain;
 mod error;
 pub(crate) mod glob;
+pub(crate) mod identity;
 mod ignored;
 mod insert;
 pub(crate) mod joins;
@@ -322,7 +323,7 @@ fn parse_tokens(text: &str, base: usize, place: impl FnMut(&mut TokenWithSpan)) 
     question::operators(&mut tokens);
     let placeholders = number_placeholders(&mut tokens);
     let tokens = calls::trims(calls::variadic(tokens));
-    let tokens = only::carry(check_option::carry(ignored::without(tokens)));
+    let tokens = only::carry(check_option::carry(identity::carry(ignored::without(tokens))));
     let tokens = stars::carry(structs::types(user_types::composites(shorthand::carry(tokens))));
     let tokens = pivot::carry(tokens);
     let (tokens, insert) = insert::form(tokens, &MorselDialect);

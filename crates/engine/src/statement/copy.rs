@@ -30,7 +30,7 @@ pub(super) fn copy(environment: &mut Environment, copy: Copy) -> Result<QueryRes
             from_file(environment, into, &fillings, &from, options).map_err(|e| e.at(position))
         }
         Copy::To { plan, target, position, options } => {
-            let path = path(target, "COPY TO STDOUT").map_err(|e| e.at(position))?;
+            let (path, options) = to(target, options);
             let outside = environment.outside().map_err(|e| e.at(position))?;
             let cancel = environment.call.token();
             let plan = execute::optimize(environment, plan)?;
@@ -59,8 +59,22 @@ pub(super) fn needs_transaction(copy: &Copy) -> bool {
 fn path(target: CopyTarget, what: &str) -> Result<String> {
     match target {
         CopyTarget::File(path) => Ok(path),
-        CopyTarget::Stdin => Err(Error::unsupported(what).hint("name a file, which may be '/dev/stdin'")),
-        CopyTarget::Stdout => Err(Error::unsupported(what).hint("name a file, which may be '/dev/stdout'")),
+        CopyTarget::Stdin | CopyTarget::Stdout => {
+            Err(Error::unsupported(what).hint("name a file, which may be '/dev/stdin'"))
+        }
+    }
+}
+
+/// Where rows go. Those for the client are text unless the options say otherwise.
+fn to(target: CopyTarget, mut options: Vec<(String, String)>) -> (String, Vec<(String, String)>) {
+    match target {
+        CopyTarget::File(path) => (path, options),
+        CopyTarget::Stdin | CopyTarget::Stdout => {
+            if !options.iter().any(|(name, _)| name == "format") {
+                options.push(("format".to_owned(), "text".to_owned()));
+            }
+            ("/dev/stdout".to_owned(), options)
+        }
     }
 }
 

@@ -4,6 +4,13 @@ use super::{Composed, aggregate, scalar};
 
 pub(super) const OTHERS: &[Composed] = &[
     scalar(
+        &["width_bucket"],
+        &["x", "bounds"],
+        "CASE WHEN x IS NOT NULL THEN CAST(cardinality(list_filter(bounds, lambda \"#e\": \"#e\" <= x)) AS integer) END",
+        "Which of the ranges between ascending bounds a value is in: 0 below the first, as many as there are bounds from the last on.",
+        ("width_bucket(5, ARRAY[1, 3, 5, 10])", "3"),
+    ),
+    scalar(
         &["base64", "to_base64"],
         &["b"],
         "replace(encode(b, 'base64'), chr(10), '')",

@@ -3,6 +3,7 @@
 //! All actions of a statement are applied to what the table is; then one query says what its rows are (`rows`). They are in
 //! PostgreSQL's order: something is dropped before types change, columns are added before constraints.
 
+mod identity;
 mod rows;
 mod texts;
 
@@ -20,6 +21,7 @@ use super::coerce::assign;
 use super::computed::shown;
 use super::foreign_key::Own;
 use super::{Binder, fold, unsupported};
+use crate::parse::identity::{IdentityChange, identity_change};
 use crate::parse::kept_expression;
 use crate::{AlterTable, ColumnDefinition, ComputedColumn, CreateTable, ObjectName, Statement, Table};
 
@@ -83,6 +85,12 @@ impl Binder<'_> {
             }
             table => table?,
         };
+        if let [Action::AlterColumn { column_name, op: ColumnAction::SetDefault { value } }] =
+            alter.operations.as_slice()
+            && let Some(IdentityChange::Restart(number)) = identity_change(value)
+        {
+            return Altered::new(before, name).restart(column_name, number);
+        }
         let mut altered = Altered::new(before, name);
         let mut actions: Vec<&Action> = alter.operations.iter().collect();
         actions.sort_by_key(|action| pass(action));
@@ -170,6 +178,9 @@ impl Binder<'_> {
         match action {
             ColumnAction::SetNotNull => altered.table.columns[at].nullable = false,
             ColumnAction::DropNotNull => altered.drop_not_null(at)?,
+            ColumnAction::SetDefault { value } if let Some(change) = identity_change(value) => {
+                altered.change_identity(at, change)?;
+            }
             ColumnAction::SetDefault { value } => {
                 altered.refuse_computed(at)?;
                 let ColumnDefinition { name, sql_type, .. } = altered.table.columns[at].clone();

@@ -13,9 +13,8 @@ mod view;
 use base::{Error, Result};
 use catalog::IndexStatistics;
 use catalog::{Event, Field};
-use plan::{ColumnId, ColumnInfo, Expr, JoinKind, Node, Op};
+use plan::{ColumnId, Expr, JoinKind, Node, Op};
 use sqlparser::ast::{self, ObjectNamePart, TableFactor, TableWithJoins, UpdateTableFromKind};
-use types::SqlType;
 
 use super::from::FromItem;
 use super::scope::{Clause, Level, Scope};
@@ -47,15 +46,11 @@ impl Binder<'_> {
         let table = self.base_table(&shown)?;
         let name = table.stored_name(&shown);
         let mut item = self.scan(table.clone(), Some(&shown.name), alias.as_ref().filter(|_| table.view.is_none()))?;
-        let info = ColumnInfo { name: "row id".to_owned(), sql_type: SqlType::BigInt, nullable: false };
-        let id = self.plan.columns.push(info);
         let Op::Scan { table: number, columns, .. } = &mut item.node.op else {
             return Err(Error::internal("a table is scanned"));
         };
         let by_attribute: Vec<ColumnId> = columns.iter().map(|(_, column)| *column).collect();
-        columns.push((table.fields.len() + table.computed.len(), id));
-        let field = Field { name: "row id".to_owned(), sql_type: SqlType::BigInt, nullable: false };
-        self.plan.tables[*number].fields.push(field);
+        let id = self.plan.scan_row_ids(*number, columns)?;
         if let Some(view) = &table.view {
             item = self.item_of_view(item, &table, view, &by_attribute, (&shown, alias.as_ref()))?;
         }

@@ -106,7 +106,7 @@ impl Binder<'_> {
             ScopeColumn { name: field.name.clone(), column: self.plan.columns.push(info) }
         };
         let columns = fields.iter().map(named).collect();
-        let mut relation = Relation { name: Some(binding.name.clone()), columns, value: None };
+        let mut relation = Relation { name: Some(binding.name.clone()), columns, ..Relation::default() };
         self.plan = PlanBuilder::default();
         self.text.rename_columns(&mut relation, &binding.columns.iter().collect::<Vec<_>>())?;
         let renamed = fields.into_iter().zip(relation.columns);

@@ -96,7 +96,8 @@ impl Binder<'_> {
         if table.computed.is_empty() {
             return Ok(known);
         }
-        let scope = Scope::of(Relation { name: Some(table.name.clone()), columns: named.to_vec(), value: None });
+        let scope =
+            Scope::of(Relation { name: Some(table.name.clone()), columns: named.to_vec(), ..Relation::default() });
         let collations = self.plan.collations.clone();
         for (at, computed) in table.computed.iter().enumerate() {
             let Field { name, sql_type, nullable } = computed.field.clone();

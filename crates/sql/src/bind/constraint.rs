@@ -99,7 +99,7 @@ impl Binder<'_> {
             ScopeColumn { name: c.name.clone(), column: self.plan.columns.push(info) }
         });
         let columns = columns.collect();
-        Scope::of(Relation { name: Some(table.name.name.clone()), columns, value: None })
+        Scope::of(Relation { name: Some(table.name.name.clone()), columns, ..Relation::default() })
     }
 
     fn generated(&mut self, create: &ast::CreateTable, table: &mut CreateTable, scope: &Scope) -> Result<()> {

@@ -249,5 +249,5 @@ impl Binder<'_> {
 /// What a condition of a domain sees: the value.
 fn scope_of(column: ColumnId) -> Scope {
     let columns = vec![ScopeColumn { name: "value".to_owned(), column }];
-    Scope::of(Relation { name: None, columns, value: None })
+    Scope::of(Relation { name: None, columns, ..Relation::default() })
 }

@@ -167,7 +167,7 @@ impl Binder<'_> {
         if let Some(column) = self.names.lambda_parameter(ident) {
             return Ok(self.plan.reference(column).at(self.text.at(ident)));
         }
-        let found = self.names.resolve(ident, &self.text, &self.plan);
+        let found = self.names.resolve(ident, &self.text, &mut self.plan);
         if let Some(variable) = self.variable_beside(std::slice::from_ref(ident), &found)? {
             return Ok(variable);
         }
@@ -192,14 +192,14 @@ impl Binder<'_> {
             [.., last] if is_star(last) => self.starred_row(parts),
             [column] => self.identifier(column),
             [table, column] => {
-                let found = self.names.resolve_qualified(table, column, &self.text, &self.plan);
+                let found = self.names.resolve_qualified(table, column, &self.text, &mut self.plan);
                 match self.variable_beside(parts, &found)? {
                     Some(variable) => Ok(variable),
                     None => found.or_else(|error| self.path_of(parts, error)),
                 }
             }
             [_, table, column] => {
-                let found = self.names.resolve_qualified(table, column, &self.text, &self.plan);
+                let found = self.names.resolve_qualified(table, column, &self.text, &mut self.plan);
                 found.or_else(|error| self.path_of(parts, error))
             }
             _ => {

@@ -101,7 +101,7 @@ impl Binder<'_> {
                 match alias {
                     None => Ok(item),
                     Some(alias) => {
-                        let relation = Relation { name: None, columns: item.scope.visible, value: None };
+                        let relation = Relation { name: None, columns: item.scope.visible, ..Relation::default() };
                         Ok(FromItem { node: item.node, scope: Scope::of(self.text.aliased(relation, Some(alias))?) })
                     }
                 }
@@ -133,7 +133,7 @@ impl Binder<'_> {
     pub(super) fn derived(&mut self, bound: Bound, alias: Option<&TableAlias>, name: Option<&str>) -> Result<FromItem> {
         let bound = self.plan.with_known_types(bound);
         let columns = bound.output.iter().map(|o| ScopeColumn { name: o.name.clone(), column: o.column }).collect();
-        let relation = Relation { name: name.map(str::to_owned), columns, value: None };
+        let relation = Relation { name: name.map(str::to_owned), columns, ..Relation::default() };
         Ok(FromItem { node: bound.node, scope: Scope::of(self.text.aliased(relation, alias)?) })
     }
 
@@ -235,8 +235,10 @@ impl Binder<'_> {
         });
         if is_stored {
             self.plan.stored.insert(table);
+            self.plan.row_ids.insert(table, Default::default());
         }
-        let relation = self.text.aliased(Relation { name: Some(name), columns: named, value: None }, alias)?;
+        let rows = is_stored.then_some(table);
+        let relation = self.text.aliased(Relation { name: Some(name), columns: named, value: None, rows }, alias)?;
         let node = Node::new(Op::Scan { table, columns, predicates: Vec::new() });
         Ok(FromItem { node, scope: Scope::of(relation) })
     }
@@ -311,7 +313,8 @@ impl Binder<'_> {
             };
             named.push(ScopeColumn { name, column });
         }
-        let relation = self.text.aliased(Relation { name: Some(name), columns: named, value: None }, alias)?;
+        let relation =
+            self.text.aliased(Relation { name: Some(name), columns: named, ..Relation::default() }, alias)?;
         Ok(FromItem { node: Node::new(Op::CteScan { cte, columns }), scope: Scope::of(relation) })
     }
 
@@ -335,7 +338,8 @@ impl Binder<'_> {
     pub(super) fn name_output(&mut self, bound: &mut Bound, index: usize) -> Result<()> {
         let names = self.names.environment[index].columns.clone();
         let columns = bound.output.iter().map(|o| ScopeColumn { name: o.name.clone(), column: o.column }).collect();
-        let mut relation = Relation { name: Some(self.names.environment[index].name.clone()), columns, value: None };
+        let mut relation =
+            Relation { name: Some(self.names.environment[index].name.clone()), columns, ..Relation::default() };
         self.text.rename_columns(&mut relation, &names.iter().collect::<Vec<_>>())?;
         for (output, renamed) in bound.output.iter_mut().zip(relation.columns) {
             output.name = renamed.name;

@@ -1,8 +1,7 @@
 //! The order in which FROM gives its rows: what `array_agg`, `string_agg` and those that are made of them keep where they say
 //! none of their own. It is that of a subquery with ORDER BY, of a series or an array, and of a table's rows.
 
-use catalog::Field;
-use plan::{ColumnId, ColumnInfo, Expr, Node, Op, SortKey, TableId};
+use plan::{Expr, Node, Op, SortKey, TableId};
 use types::SqlType;
 
 use super::Binder;
@@ -16,8 +15,8 @@ pub(super) enum InputOrder {
     Open,
     /// By these keys.
     Keys(Vec<SortKey>),
-    /// By the ids of a table's rows: the column that has them, once somebody asks.
-    Rows(TableId, Option<ColumnId>),
+    /// By the ids of a table's rows.
+    Rows(TableId),
 }
 
 impl InputOrder {
@@ -36,7 +35,7 @@ impl InputOrder {
                 let (value, descending) = plan.series[table];
                 Self::Keys(vec![SortKey { expr: plan.reference(value), descending, nulls_first: false }])
             }
-            Op::Scan { table, .. } if plan.stored.contains(table) => Self::Rows(*table, None),
+            Op::Scan { table, .. } if plan.stored.contains(table) => Self::Rows(*table),
             _ => Self::Open,
         }
     }
@@ -53,31 +52,14 @@ fn is_one_row(node: &Node) -> bool {
 impl Binder<'_> {
     /// The keys of the order of rows that a query reads, and whether no two rows agree in them.
     pub(super) fn input_order(&mut self, level: usize) -> (Vec<SortKey>, bool) {
-        match &mut self.names.levels[level].input_order {
+        match &self.names.levels[level].input_order {
             InputOrder::Open => (Vec::new(), false),
             InputOrder::Keys(keys) => (keys.clone(), false),
-            InputOrder::Rows(_, id) => {
-                let info = ColumnInfo { name: "row id".to_owned(), sql_type: SqlType::BigInt, nullable: false };
-                let id = *id.get_or_insert_with(|| self.plan.columns.push(info));
+            InputOrder::Rows(table) => {
+                let Some(id) = self.plan.row_id(*table) else { return (Vec::new(), false) };
                 let expr = Expr::column(id, SqlType::BigInt);
                 (vec![SortKey { expr, descending: false, nulls_first: false }], true)
             }
         }
-    }
-}
-
-impl PlanBuilder {
-    /// The scan gives the ids of its rows, if somebody has asked for them.
-    pub(super) fn with_row_ids(&mut self, node: &mut Node, order: &InputOrder) {
-        let InputOrder::Rows(wanted, Some(id)) = order else { return };
-        if let Op::Scan { table, columns, .. } = &mut node.op
-            && table == wanted
-        {
-            let fields = &mut self.tables[*table].fields;
-            columns.push((fields.len(), *id));
-            fields.push(Field { name: "row id".to_owned(), sql_type: SqlType::BigInt, nullable: false });
-            return;
-        }
-        node.inputs_mut().for_each(|input| self.with_row_ids(input, order));
     }
 }

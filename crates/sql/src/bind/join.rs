@@ -95,7 +95,7 @@ impl Binder<'_> {
                 // It has the names of USING, and hides no other name of a table.
                 if let Some(alias) = alias {
                     let columns = item.scope.visible[..idents.len()].to_vec();
-                    item.scope.relations.push(Relation { name: Some(alias), columns, value: None });
+                    item.scope.relations.push(Relation { name: Some(alias), columns, ..Relation::default() });
                 }
                 Ok(item)
             }

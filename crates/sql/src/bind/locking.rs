@@ -1,10 +1,8 @@
 //! Queries that lock the rows that they give: the ids of these come with them.
 
 use base::{Error, Result, SqlState};
-use catalog::Field;
-use plan::{ColumnInfo, Node, Op};
+use plan::{Node, Op};
 use sqlparser::ast::{self, Distinct, SetExpr};
-use types::SqlType;
 
 use super::query::Slice;
 use super::scope::{Clause, Level, Lockable, LockableRows};
@@ -108,13 +106,8 @@ impl Binder<'_> {
         let rows = match (rows, &mut node.op) {
             (Some(rows), _) => rows,
             (None, Op::Scan { table, columns, .. }) => {
-                let info = ColumnInfo { name: "row id".to_owned(), sql_type: SqlType::BigInt, nullable: false };
-                let id = self.plan.columns.push(info);
-                let table = &mut self.plan.tables[*table];
-                columns.push((table.fields.len(), id));
-                let field = Field { name: "row id".to_owned(), sql_type: SqlType::BigInt, nullable: false };
-                table.fields.push(field);
-                LockableRows::Table(table.source.clone(), id)
+                let id = self.plan.scan_row_ids(*table, columns)?;
+                LockableRows::Table(self.plan.tables[*table].source.clone(), id)
             }
             (None, _) => return Err(Error::internal("a table is scanned")),
         };

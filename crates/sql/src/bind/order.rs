@@ -138,7 +138,7 @@ impl Binder<'_> {
         let items: Vec<Item> =
             bound.output.iter().map(|o| Item { name: o.name.clone(), expr: self.plan.reference(o.column) }).collect();
         let mut level = Level::new(Clause::OutputOrder);
-        level.scope = Scope::of(Relation { name: None, columns, value: None });
+        level.scope = Scope::of(Relation { name: None, columns, ..Relation::default() });
         self.names.levels.push(level);
         let keys = self.order_keys(Some(order_by), &items, false);
         self.names.levels.pop();

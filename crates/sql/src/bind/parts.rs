@@ -10,6 +10,7 @@ use sqlparser::ast::Ident;
 use types::{Collation, SqlType};
 
 use super::coerce::cast_to;
+use super::row_id::{self, RowIds};
 use super::{Bound, collation, inferred};
 use crate::ObjectName;
 use crate::position::Positions;
@@ -41,6 +42,8 @@ pub(super) struct PlanBuilder {
     pub series: HashMap<TableId, (ColumnId, bool)>,
     /// Tables whose rows are stored, in an order.
     pub stored: HashSet<TableId>,
+    /// Stored tables, with the ids of their rows.
+    pub row_ids: HashMap<TableId, RowIds>,
     /// Columns of tables that have a collation.
     pub collations: HashMap<ColumnId, Arc<Collation>>,
     /// Whether COLLATE is written somewhere.
@@ -136,7 +139,7 @@ impl PlanBuilder {
     /// The plan of everything bound so far.
     pub fn finish(&mut self, bound: Bound) -> Result<Plan> {
         // Columns and tables of what is bound next have the same numbers.
-        let Self { columns, tables, ctes, collations, says_collate, .. } = std::mem::take(self);
+        let Self { columns, tables, ctes, collations, says_collate, row_ids, .. } = std::mem::take(self);
         let mut plan = Plan {
             columns,
             tables,
@@ -144,6 +147,7 @@ impl PlanBuilder {
             root: bound.node,
             output: bound.output.into_iter().map(|o| (o.name, o.column)).collect(),
         };
+        row_id::scan(&mut plan, row_ids);
         if says_collate || !collations.is_empty() {
             collation::resolve(&mut plan, &collations)?;
         }

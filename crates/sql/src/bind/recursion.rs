@@ -210,7 +210,8 @@ impl Binder<'_> {
         if let Some(level) = self.names.levels.last_mut() {
             level.reads_itself = true;
         }
-        let relation = self.text.aliased(Relation { name: Some(name), columns: named, value: None }, alias)?;
+        let relation =
+            self.text.aliased(Relation { name: Some(name), columns: named, ..Relation::default() }, alias)?;
         let node = Node::new(Op::CteScan { cte: working_table(index), columns });
         Ok(FromItem { node, scope: Scope::of(relation) })
     }

@@ -16,6 +16,11 @@ use crate::parse::shorthand::sample;
 /// The state of a percentage that is none.
 const INVALID_TABLESAMPLE_ARGUMENT: SqlState = SqlState("2202H");
 
+fn call(name: &str, given: Vec<Expr>, sql_type: SqlType) -> Result<Expr> {
+    let function = ScalarFunction::named(name).ok_or_else(|| Error::internal("no random numbers"))?;
+    Ok(Expr::new(ExprKind::Call(function, given), sql_type))
+}
+
 /// What `RESERVOIR(rows)` says.
 fn reservoir(expr: &ast::Expr) -> Option<&ast::Expr> {
     let ast::Expr::Function(function) = expr else { return None };
@@ -44,15 +49,39 @@ pub(super) fn apart(qualify: Option<&ast::Expr>) -> (Option<(f64, bool)>, Option
 impl PlanBuilder {
     /// So many of the rows, or each with that probability.
     pub(super) fn sample_of(&mut self, node: Node, quantity: f64, is_percent: bool) -> Result<Node> {
-        let random = ScalarFunction::named("random").ok_or_else(|| Error::internal("no random numbers"))?;
-        let random = Expr::new(ExprKind::Call(random, Vec::new()), SqlType::Double);
+        let random = call("random", Vec::new(), SqlType::Double)?;
+        self.drawn(node, (quantity, is_percent), random)
+    }
+
+    /// The same, always of the same rows: by a hash of their ids and the seed.
+    fn sample_again(&mut self, node: Node, of: (f64, bool), seed: i64, position: Option<u32>) -> Result<Node> {
+        let Op::Scan { table, .. } = &node.op else {
+            return unsupported("REPEATABLE in a sample of anything but a table", position);
+        };
+        let Some(id) = self.row_id(*table) else {
+            return unsupported("REPEATABLE in a sample of anything but a stored table", position);
+        };
+        let given = vec![self.reference(id), Expr::constant(Value::Int(seed), SqlType::BigInt)];
+        let hash = call("hash", given, SqlType::BigInt)?;
+        let number = call("hash", vec![hash], SqlType::BigInt)?;
+        self.drawn(node, of, number)
+    }
+
+    /// The rows of which the smallest numbers were drawn: doubles from 0 to 1, or any integers of 64 bits.
+    fn drawn(&mut self, node: Node, (quantity, is_percent): (f64, bool), number: Expr) -> Result<Node> {
         if is_percent {
-            let part = Expr::constant(Value::Float(quantity / 100.0), SqlType::Double);
-            let predicates = vec![Expr::compare(Compare::Lt, random, part)];
+            let share = quantity / 100.0;
+            let part = match number.sql_type {
+                SqlType::Double => Value::Float(share),
+                // The conversion saturates.
+                _ => Value::Int(((share - 0.5) * 2f64.powi(64)) as i64),
+            };
+            let part = Expr::constant(part, number.sql_type);
+            let predicates = vec![Expr::compare(Compare::Lt, number, part)];
             return Ok(Node::new(Op::Filter { input: Box::new(node), predicates }));
         }
-        let drawn = self.column_for("random", &random);
-        let input = Box::new(Node::new(Op::Map { input: Box::new(node), columns: vec![(drawn, random)] }));
+        let drawn = self.column_for("random", &number);
+        let input = Box::new(Node::new(Op::Map { input: Box::new(node), columns: vec![(drawn, number)] }));
         let keys = vec![SortKey { expr: self.reference(drawn), descending: false, nulls_first: false }];
         Ok(Node::new(Op::Sort { input, keys, limit: Some(quantity as u64), offset: 0 }))
     }
@@ -63,9 +92,6 @@ impl Binder<'_> {
     pub(super) fn sampled(&mut self, node: Node, sample: &TableSampleKind, position: Option<u32>) -> Result<Node> {
         let (TableSampleKind::BeforeTableAlias(sample) | TableSampleKind::AfterTableAlias(sample)) = sample;
         let TableSample { name, quantity, seed, bucket, offset, .. } = sample.as_ref();
-        if seed.is_some() {
-            return unsupported("REPEATABLE in TABLESAMPLE", position);
-        }
         if bucket.is_some()
             || offset.is_some()
             || matches!(name, Some(TableSampleMethod::Row | TableSampleMethod::Block))
@@ -75,18 +101,19 @@ impl Binder<'_> {
         let Some(quantity) = quantity.as_ref() else {
             return unsupported("a sample without a size", position);
         };
-        match reservoir(&quantity.value) {
-            Some(rows) => {
-                let rows = self.percentage(rows, f64::MAX)?;
-                self.plan.sample_of(node, rows, false)
-            }
+        let of = match reservoir(&quantity.value) {
+            Some(rows) => (self.percentage(rows, f64::MAX)?, false),
             None if quantity.unit == Some(TableSampleUnit::Rows) => {
-                let rows = self.percentage(&quantity.value, f64::MAX)?;
-                self.plan.sample_of(node, rows, false)
+                (self.percentage(&quantity.value, f64::MAX)?, false)
             }
-            None => {
-                let percent = self.percentage(&quantity.value, 100.0)?;
-                self.plan.sample_of(node, percent, true)
+            None => (self.percentage(&quantity.value, 100.0)?, true),
+        };
+        match seed {
+            None => self.plan.sample_of(node, of.0, of.1),
+            Some(seed) => {
+                let number = seed.value.value.to_string().parse::<f64>();
+                let seed = number.map_err(|_| Error::unsupported("a seed that is no number").at(position))?;
+                self.plan.sample_again(node, of, seed.to_bits() as i64, position)
             }
         }
     }

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use base::{Error, Result, SqlState};
 use catalog::{Field, nearest_name};
-use plan::{AggregateCall, ColumnId, CteId, Expr, TableSource};
+use plan::{AggregateCall, ColumnId, CteId, Expr, TableId, TableSource};
 use sqlparser::ast::{self, Ident};
 
 use super::fold;
@@ -22,13 +22,15 @@ pub(super) struct ScopeColumn {
 }
 
 /// A table, file or subquery in FROM.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Relation {
     /// Its alias or name; none for a subquery without alias.
     pub name: Option<String>,
     pub columns: Vec<ScopeColumn>,
     /// The column that its name means where a value stands: that of a function whose rows are values.
     pub value: Option<ColumnId>,
+    /// The table whose rows it has, if they are stored rows.
+    pub rows: Option<TableId>,
 }
 
 /// The names that FROM gives.
@@ -355,13 +357,12 @@ fn candidates<'s>(columns: &'s [ScopeColumn], ident: &Ident) -> Vec<&'s ScopeCol
 }
 
 fn unique(found: &[&ScopeColumn], ident: &Ident, position: Option<u32>) -> Result<ColumnId> {
-    if found.len() > 1 {
-        let message = format!("column reference \"{}\" is ambiguous", fold(ident));
-        return Err(Error::new(SqlState::AMBIGUOUS_COLUMN, message)
-            .hint("qualify it with the table's name or alias")
-            .at(position));
-    }
-    Ok(found[0].column)
+    if found.len() > 1 { Err(ambiguous(ident, position)) } else { Ok(found[0].column) }
+}
+
+fn ambiguous(ident: &Ident, position: Option<u32>) -> Error {
+    let message = format!("column reference \"{}\" is ambiguous", fold(ident));
+    Error::new(SqlState::AMBIGUOUS_COLUMN, message).hint("qualify it with the table's name or alias").at(position)
 }
 
 impl Names {
@@ -377,7 +378,7 @@ impl Names {
     }
 
     /// The column of an unqualified name, in the innermost query that has it.
-    pub(super) fn resolve(&self, ident: &Ident, text: &Text<'_>, plan: &PlanBuilder) -> Result<Expr> {
+    pub(super) fn resolve(&self, ident: &Ident, text: &Text<'_>, plan: &mut PlanBuilder) -> Result<Expr> {
         let position = text.at(ident);
         for level in self.levels.iter().rev() {
             let found = candidates(&level.scope.visible, ident);
@@ -394,6 +395,9 @@ impl Names {
                     return Ok(expr.clone().at(position));
                 }
             }
+            if let Some(id) = row_id(level.scope.relations.iter(), ident, position, plan)? {
+                return Ok(id);
+            }
         }
         let named = self.levels.iter().rev().find_map(|level| find_relation(&level.scope, ident)?.value);
         match named {
@@ -408,13 +412,16 @@ impl Names {
         table: &Ident,
         ident: &Ident,
         text: &Text<'_>,
-        plan: &PlanBuilder,
+        plan: &mut PlanBuilder,
     ) -> Result<Expr> {
         let position = text.at(table);
         for level in self.levels.iter().rev() {
             if let Some(relation) = find_relation(&level.scope, table) {
                 let found = candidates(&relation.columns, ident);
                 if found.is_empty() {
+                    if let Some(id) = row_id([relation].into_iter(), ident, position, plan)? {
+                        return Ok(id);
+                    }
                     return Err(self.undefined(&fold(ident), Some(relation)).at(position));
                 }
                 return Ok(plan.reference(unique(&found, ident, position)?).at(position));
@@ -450,6 +457,24 @@ impl Names {
             Some(near) => error.hint(format!("perhaps you meant the column \"{near}\", in double quotes")),
             None => error,
         }
+    }
+}
+
+/// The ids of the rows of a stored table, which have names that are no column's: PostgreSQL's and DuckDB's.
+fn row_id<'s>(
+    relations: impl Iterator<Item = &'s Relation>,
+    ident: &Ident,
+    position: Option<u32>,
+    plan: &mut PlanBuilder,
+) -> Result<Option<Expr>> {
+    if !["ctid", "rowid"].contains(&fold(ident).as_str()) {
+        return Ok(None);
+    }
+    let mut tables = relations.filter_map(|relation| relation.rows);
+    let Some(table) = tables.next() else { return Ok(None) };
+    match tables.next() {
+        Some(_) => Err(ambiguous(ident, position)),
+        None => Ok(plan.row_id(table).map(|id| plan.reference(id).at(position))),
     }
 }
 

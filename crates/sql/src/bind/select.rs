@@ -90,9 +90,6 @@ impl Binder<'_> {
             let message = "aggregate functions are not allowed in a recursive query's recursive term";
             return Err(Error::new(SqlState::INVALID_RECURSION, message).at(call.position));
         }
-        let order = std::mem::take(&mut level.input_order);
-        self.plan.with_row_ids(&mut node, &order);
-        let level = self.names.level();
         let mut windows = std::mem::take(&mut level.windows);
         let mut unnested = std::mem::take(&mut level.unnested);
         let level = self.names.level();
@@ -149,6 +146,11 @@ impl Binder<'_> {
                 SelectItem::UnnamedExpr(expr) if let Some(columns) = self.star_values(expr)? => {
                     items.extend(columns.into_iter().map(|(name, expr)| Item { name, expr }));
                 }
+                SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. }
+                    if let Some(columns) = self.unnested_fields(expr)? =>
+                {
+                    items.extend(columns.into_iter().map(|(name, expr)| Item { name, expr }));
+                }
                 SelectItem::UnnamedExpr(expr) => match self.each_column(expr)? {
                     None => items.push(Item { name: output_name(expr), expr: self.expr(expr)? }),
                     Some(each) => {
@@ -185,7 +187,7 @@ impl Binder<'_> {
                         return unsupported("this form of *", position);
                     };
                     let found = self.names.levels.iter().rev().find_map(|level| find_relation(&level.scope, table));
-                    if let (None, Ok(value)) = (found, self.names.resolve(table, &self.text, &self.plan))
+                    if let (None, Ok(value)) = (found, self.names.resolve(table, &self.text, &mut self.plan))
                         && value.sql_type.structure().is_some()
                     {
                         items.extend(self.fields_of(&value)?.into_iter().map(|(name, expr)| Item { name, expr }));

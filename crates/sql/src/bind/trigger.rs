@@ -173,7 +173,7 @@ impl Binder<'_> {
                 ScopeColumn { name: field.name.clone(), column: self.plan.columns.push(info) }
             });
             let columns = columns.collect();
-            scope = scope.join(Scope::of(Relation { name: Some(name.to_owned()), columns, value: None }));
+            scope = scope.join(Scope::of(Relation { name: Some(name.to_owned()), columns, ..Relation::default() }));
         }
         let bound = self.expr_in(when, Clause::Where, scope).and_then(|bound| boolean(bound, "WHEN"))?;
         if bound.has_subquery() {

@@ -146,7 +146,7 @@ impl Binder<'_> {
             column
         });
         let node = self.plan.unnested(one_row(), unnested, number);
-        let relation = self.text.aliased(Relation { name: Some(relation), columns, value }, alias)?;
+        let relation = self.text.aliased(Relation { name: Some(relation), columns, value, rows: None }, alias)?;
         Ok(FromItem { node, scope: Scope::of(relation) })
     }
 
@@ -231,6 +231,63 @@ impl Binder<'_> {
         let element = self.plan.reference(one.column).at(position);
         self.names.level().unnested.push(one);
         Ok(Some(element))
+    }
+}
+
+/// What a call of `unnest` in the select list unnests, and how many levels of it.
+fn levels_of(expr: &ast::Expr) -> Option<(&ast::Expr, u64)> {
+    let ast::Expr::Function(function) = expr else { return None };
+    let (ast::FunctionArguments::List(list), [ast::ObjectNamePart::Identifier(name)]) =
+        (&function.args, function.name.0.as_slice())
+    else {
+        return None;
+    };
+    let (FunctionArg::Unnamed(FunctionArgExpr::Expr(value)), rest) = list.args.split_first()? else { return None };
+    let levels = match rest {
+        [] => 1,
+        [FunctionArg::Named { name, arg: FunctionArgExpr::Expr(ast::Expr::Value(said)), .. }] => {
+            match (fold(name).as_str(), &said.value) {
+                ("recursive", ast::Value::Boolean(true)) => u64::MAX,
+                ("recursive", ast::Value::Boolean(false)) => 1,
+                ("max_depth", ast::Value::Number(levels, _)) => levels.parse().ok()?,
+                _ => return None,
+            }
+        }
+        _ => return None,
+    };
+    (name.quote_style.is_none() && fold(name) == "unnest" && levels > 0).then_some((value, levels))
+}
+
+impl Binder<'_> {
+    /// The columns that `unnest` of a struct is, or of an array of structs to that depth, as DuckDB has it: first arrays are
+    /// unnested, then structs, but no arrays in these. None if it is one column.
+    pub(super) fn unnested_fields(&mut self, expr: &ast::Expr) -> Result<Option<Vec<(String, Expr)>>> {
+        let Some((argument, levels)) = levels_of(expr) else { return Ok(None) };
+        let value = self.expr(argument)?;
+        if value.sql_type.structure().is_some() {
+            return self.fields_to(&value, levels).map(Some);
+        }
+        if levels == 1 {
+            return Ok(None);
+        }
+        let element = self.unnest_in_list("unnest", &[argument], self.text.start(expr))?;
+        let element = element.ok_or_else(|| Error::internal("unnest makes rows"))?;
+        Ok(Some(match element.sql_type.structure() {
+            Some(_) => self.fields_to(&element, levels - 1)?,
+            None => vec![("unnest".to_owned(), element)],
+        }))
+    }
+
+    /// The fields of a struct, and in the place of those that are structs theirs, to that depth.
+    fn fields_to(&self, value: &Expr, levels: u64) -> Result<Vec<(String, Expr)>> {
+        let mut all = Vec::new();
+        for (name, field) in self.fields_of(value)? {
+            match levels > 1 && field.sql_type.structure().is_some() {
+                true => all.extend(self.fields_to(&field, levels - 1)?),
+                false => all.push((name, field)),
+            }
+        }
+        Ok(all)
     }
 }
 

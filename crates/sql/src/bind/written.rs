@@ -77,7 +77,7 @@ impl Binder<'_> {
     pub(super) fn row_scope(&self, row: &[Output], table: &Table, name: &ObjectName) -> Scope {
         let named = table.fields.iter().zip(row);
         let columns = named.map(|(f, o)| ScopeColumn { name: f.name.clone(), column: o.column }).collect();
-        Scope::of(Relation { name: Some(name.name.clone()), columns, value: None })
+        Scope::of(Relation { name: Some(name.name.clone()), columns, ..Relation::default() })
     }
 
     /// The values of a row as texts, for those who refuse it.

@@ -13,7 +13,7 @@ use crate::dialect::MorselDialect;
 type Result<T> = std::result::Result<T, ParserError>;
 
 /// Extensions of PostgreSQL and DuckDB of which nothing is missing here that is asked for by their names.
-const EXTENSIONS: [&str; 14] = [
+const EXTENSIONS: [&str; 16] = [
     "plpgsql",
     "pgcrypto",
     "uuid-ossp",
@@ -28,6 +28,8 @@ const EXTENSIONS: [&str; 14] = [
     "autocomplete",
     "jemalloc",
     "fuzzystrmatch",
+    "httpfs",
+    "aws",
 ];
 
 /// SHOW SCHEMAS.

@@ -72,7 +72,7 @@ impl Binder<'_> {
             };
             b.plan.padded.extend(columns.iter().copied().chain([id]));
             let excluded = b.names_of_row(&table, &proposed[..table.fields.len()]);
-            let excluded = Relation { name: Some("excluded".to_owned()), columns: excluded, value: None };
+            let excluded = Relation { name: Some("excluded".to_owned()), columns: excluded, ..Relation::default() };
             scope.relations.push(excluded);
             b.names.level().scope = scope;
             let Resolved { node, row, updated, set } =
@@ -225,7 +225,7 @@ impl Binder<'_> {
             named.push(ScopeColumn { name: field.name.clone(), column });
         }
         let computed = self.computed_columns(table, &named, &mut columns)?;
-        let scope = Scope::of(Relation { name: Some(name.name.clone()), columns: named, value: None });
+        let scope = Scope::of(Relation { name: Some(name.name.clone()), columns: named, ..Relation::default() });
         let attribute_of = |expr: &Expr| {
             let column = expr.as_column().or_else(|| computed.iter().find(|(_, e)| e.same(expr)).map(|(c, _)| *c));
             columns.iter().find(|(_, c)| Some(*c) == column).map(|(attribute, _)| *attribute)

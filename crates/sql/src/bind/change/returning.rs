@@ -54,7 +54,7 @@ impl Binder<'_> {
         items: &[ast::SelectItem],
     ) -> Result<Bound> {
         let columns: Vec<_> = row.iter().map(|o| ScopeColumn { name: o.name.clone(), column: o.column }).collect();
-        let scope = Scope::of(Relation { name: Some(name.to_owned()), columns: named, value: None });
+        let scope = Scope::of(Relation { name: Some(name.to_owned()), columns: named, ..Relation::default() });
         let (node, old) = self.nothing(node, row);
         self.names.levels.push(Level { scope, ..Level::new(Clause::Returning) });
         let bound = self.returned(node, items, old, columns);
@@ -148,7 +148,7 @@ impl Binder<'_> {
         // Behind all others: what is called so already keeps the name.
         for (name, usual, columns) in [(old_name, "old", old), (new_name, "new", new)] {
             let name = Some(name.unwrap_or_else(|| usual.to_owned()));
-            level.scope.relations.push(Relation { name, columns, value: None });
+            level.scope.relations.push(Relation { name, columns, ..Relation::default() });
         }
         let mut select = any_select()?;
         select.projection = items.to_vec();

@@ -218,7 +218,7 @@ impl Binder<'_> {
     ) -> Result<FromItem> {
         let (node, columns) = self.rows_of_view(item.node, table, view, columns)?;
         let name = alias.map_or_else(|| shown.name.clone(), |alias| fold(&alias.name));
-        let mut relation = Relation { name: Some(name), columns, value: None };
+        let mut relation = Relation { name: Some(name), columns, ..Relation::default() };
         if let Some(alias) = alias {
             let names: Vec<&ast::Ident> = alias.columns.iter().map(|column| &column.name).collect();
             self.text.rename_columns(&mut relation, &names)?;
@@ -318,7 +318,7 @@ fn named(table: &Table, columns: &[ColumnId]) -> Vec<ScopeColumn> {
 
 fn scope_of(level: &ViewLevel, below: &[ScopeColumn]) -> Scope {
     let columns = below.iter().map(|c| ScopeColumn { name: c.name.clone(), column: c.column }).collect();
-    Scope::of(Relation { name: Some(level.alias.clone()), columns, value: None })
+    Scope::of(Relation { name: Some(level.alias.clone()), columns, ..Relation::default() })
 }
 
 /// The only table or view of a query, its alias, and the rest, if each row of the query is one of that; else why not.

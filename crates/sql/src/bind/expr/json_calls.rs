@@ -147,7 +147,7 @@ impl Binder<'_> {
             expr = inner;
         }
         let ast::Expr::Identifier(name) = expr else { return Ok(None) };
-        if self.names.resolve(name, &self.text, &self.plan).is_ok() {
+        if self.names.resolve(name, &self.text, &mut self.plan).is_ok() {
             return Ok(None);
         }
         let found = self.names.levels.iter().rev().find_map(|level| find_relation(&level.scope, name));

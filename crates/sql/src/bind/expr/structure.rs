@@ -83,7 +83,7 @@ impl Binder<'_> {
         let begin = match (self.identifier(first), rest) {
             (Ok(value), _) => Some((value, rest)),
             (Err(_), [second, rest @ ..]) if !rest.is_empty() => {
-                self.names.resolve_qualified(first, second, &self.text, &self.plan).ok().map(|value| (value, rest))
+                self.names.resolve_qualified(first, second, &self.text, &mut self.plan).ok().map(|value| (value, rest))
             }
             _ => None,
         };

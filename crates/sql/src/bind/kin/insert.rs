@@ -54,7 +54,7 @@ impl Binder<'_> {
         name: &ObjectName,
     ) -> Result<Bound> {
         let columns = bound.output.iter().map(|o| ScopeColumn { name: o.name.clone(), column: o.column }).collect();
-        let scope = Scope::of(Relation { name: Some(name.name.clone()), columns, value: None });
+        let scope = Scope::of(Relation { name: Some(name.name.clone()), columns, ..Relation::default() });
         let conditions: Vec<String> =
             children.iter().filter_map(|(_, child)| Some(format!("({})", child.condition()?))).collect();
         let any = if conditions.is_empty() { "false".to_owned() } else { conditions.join(" OR ") };
