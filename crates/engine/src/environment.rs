@@ -24,6 +24,7 @@ use crate::activity::{Open, Statement};
 use crate::call::Call;
 use crate::control::ConcurrencyControl;
 use crate::cursor::Cursor;
+use crate::foreground::panicked;
 use crate::notices::Notices;
 use crate::pieces::each_piece;
 use crate::settings::{Kind, SETTINGS, Setting, Settings, Told, parse_memory};
@@ -87,6 +88,17 @@ pub(crate) struct Environment {
 }
 
 impl Environment {
+    /// What a statement comes to. A panic becomes an error, and the session goes on: in the transaction that it was in before, if it
+    /// was in one, which has failed.
+    pub fn caught<T>(&mut self, run: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        let (block, calls, trigger_depth) = (self.block.clone(), self.calls, self.trigger_depth);
+        base::panics::catch(|| run(self)).unwrap_or_else(|panic| {
+            (self.block, self.calls, self.trigger_depth, self.given) = (block, calls, trigger_depth, None);
+            self.block.iter().for_each(|block| block.fail());
+            Err(panicked(&panic))
+        })
+    }
+
     /// A session's first.
     pub fn new(database: Database) -> Self {
         let settings = database.0.session_settings.clone();

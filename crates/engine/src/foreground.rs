@@ -118,6 +118,6 @@ pub fn caught<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
 }
 
 #[cold]
-fn panicked(panic: &str) -> Error {
+pub(crate) fn panicked(panic: &str) -> Error {
     Error::internal(format!("the statement ended unexpectedly: {panic}"))
 }

@@ -319,8 +319,8 @@ impl sql::Resolver for Resolver<'_> {
     }
 
     fn placed(&self, name: &ObjectName) -> ObjectName {
-        if self.catalog.is_temporary(name.schema.as_deref(), &name.name) {
-            return name.clone();
+        if self.is_temporary(name) {
+            return ObjectName { schema: Some(catalog::TEMPORARY_SCHEMA.to_owned()), ..name.clone() };
         }
         placed(&self.catalog, self.path.borrow().as_deref(), name)
     }

@@ -64,12 +64,17 @@ pub(crate) fn call(
     let outcome = as_transaction(environment, |environment, may_end| {
         run_routine(environment, routine, arguments.clone(), may_end)
     })?;
+    Ok(called(routine, &outcome))
+}
+
+/// What a statement gives that has called a procedure.
+fn called(routine: &Routine, outcome: &Outcome) -> QueryResult {
     let columns = if routine.returns == Returns::Nothing { Vec::new() } else { results_of(routine) };
     if columns.is_empty() {
-        return Ok(QueryResult::done(Tag::Done("CALL")));
+        return QueryResult::done(Tag::Done("CALL"));
     }
     let chunk = row_of(&columns, &outcome.row);
-    Ok(QueryResult::ready(columns, vec![chunk]))
+    QueryResult::ready(columns, vec![chunk])
 }
 
 /// DO.

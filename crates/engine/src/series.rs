@@ -10,6 +10,7 @@ use base::{Error, Result, SqlState};
 use io::{CHUNK_ROWS, ColumnStatistics, FIRST_ROWS, Field, FileSource, PieceReader, PrunePredicate, Step};
 use sql::{Series, SeriesBounds};
 use types::ops::date::{self, Zone};
+use types::ops::numeric;
 use types::{Chunk, ColumnBuilder, Interval, Physical, SqlType, Value};
 
 /// Rows of a morsel of a series that is not huge.
@@ -130,8 +131,17 @@ impl Values {
         let stored = |value: &Value| match value {
             Value::Int(i) | Value::Time(i) | Value::Timestamp(i) => Ok(i128::from(*i)),
             Value::Decimal(digits) => Ok(*digits),
-            _ => Err(Error::internal("a series of values that are no numbers")),
+            _ => Err(Error::unsupported("a series of numbers of more than 38 digits")),
         };
+        for (value, what) in [(&bounds.start, "start value"), (&bounds.stop, "stop value"), (&bounds.step, "step size")]
+        {
+            if let Value::Str(form) = value
+                && !numeric::is_finite(form)
+            {
+                let kind = if numeric::format(form, -1).starts_with('N') { "NaN" } else { "infinity" };
+                return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, format!("{what} cannot be {kind}")));
+            }
+        }
         let step = match (&bounds.start, &bounds.stop, &bounds.step) {
             (&Value::Timestamp(start), &Value::Timestamp(stop), &Value::Interval(step)) => {
                 // Days of a zone are not all of one length either.

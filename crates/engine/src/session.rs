@@ -108,7 +108,8 @@ impl Session {
             Ok(open) => open,
             Err(error) => return Some(Err(error)),
         };
-        match text::by_kept_plan(&self.environment, || Some(fit)) {
+        let result = self.environment.caught(|environment| text::by_kept_plan(environment, || Some(fit)).transpose());
+        match result.transpose() {
             Some(result) => Some(ended(open, &self.environment, result)),
             None => {
                 self.begun = Some(open);
@@ -123,7 +124,7 @@ impl Session {
             Some(open) => open,
             None => self.environment.begin_statement(call, sql)?,
         };
-        let result = text::run(&mut self.environment, sql, parameters);
+        let result = self.environment.caught(|environment| text::run(environment, sql, parameters));
         ended(open, &self.environment, result)
     }
 
@@ -153,7 +154,7 @@ impl Session {
     /// read as one.
     pub fn run(&mut self, prepared: &PreparedStatement, parameters: &[(Value, SqlType)]) -> Result<QueryResult> {
         let open = self.environment.begin_statement(&self.interrupt.begin(), prepared.sql())?;
-        let result = text::run_prepared(&mut self.environment, prepared, parameters);
+        let result = self.environment.caught(|environment| text::run_prepared(environment, prepared, parameters));
         ended(open, &self.environment, result)
     }
 
@@ -201,7 +202,10 @@ impl Session {
     fn run_piece(&mut self, parsed: &sql::Parsed, text: &str) -> Result<QueryResult> {
         let (text, data) = sql::given_data(text);
         let _working = self.environment.work_on(text)?;
-        stack::with_room(sql::parse_depth(text), || text::run_with_data(&mut self.environment, parsed, data))?
+        let run = |environment: &mut Environment| {
+            stack::with_room(sql::parse_depth(text), || text::run_with_data(environment, parsed, data))?
+        };
+        self.environment.caught(run)
     }
 
     /// Runs a query on one thread that plays so many workers, for a replay. Its rows are dropped.

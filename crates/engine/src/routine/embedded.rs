@@ -12,6 +12,7 @@ use types::{SqlType, Value};
 
 use super::rows::call_in;
 use super::scope::{Reference, Scope, Seen, Slot, Variable};
+use super::{called, run_routine};
 use crate::environment::Environment;
 use crate::resolver::Resolver;
 use crate::{PreparedStatement, QueryResult, text};
@@ -79,7 +80,11 @@ impl Embedded {
                 text::run_prepared(environment, prepared, &parameters)
             }
             Way::Text(text, references) => text::run(environment, text, &values(references, frame)),
-            Way::Expression(..) | Way::Call(..) => Err(Error::internal("an expression is no statement")),
+            Way::Call(..) => {
+                let (routine, arguments) = self.procedure(environment, variables, frame)?;
+                run_routine(environment, &routine, arguments, false).map(|outcome| called(&routine, &outcome))
+            }
+            Way::Expression(..) => Err(Error::internal("an expression is no statement")),
         };
         result.map(QueryResult::without_positions).map_err(Error::nowhere)
     }

@@ -15,22 +15,7 @@ impl Runner<'_> {
             return Err(Error::new(SqlState::DATATYPE_MISMATCH, message));
         }
         let (row, types): (Vec<Value>, Vec<SqlType>) = match value {
-            Some(value) => match self.record_named(value) {
-                Some(record) => {
-                    let types = record.fields.iter().map(|field| field.sql_type).collect();
-                    (record.values, types)
-                }
-                None => {
-                    let (value, sql_type) = self.value(value)?;
-                    match record_of(&value, sql_type).filter(|_| self.results.columns().len() != 1) {
-                        Some(record) => {
-                            let types = record.fields.iter().map(|field| field.sql_type).collect();
-                            (record.values, types)
-                        }
-                        None => (vec![value], vec![sql_type]),
-                    }
-                }
-            },
+            Some(value) => self.row_of(value)?,
             None => {
                 let types = self.results.columns().iter().map(|field| field.sql_type).collect();
                 let value = |slot: &usize| match &self.frame[*slot] {
@@ -41,6 +26,23 @@ impl Runner<'_> {
             }
         };
         self.results.push(self.environment, &row, &types, &self.zone)
+    }
+
+    /// RETURN of a function that returns a record: its row.
+    pub(super) fn return_record(&mut self, value: &Embedded) -> Result<()> {
+        let (row, types) = self.row_of(value)?;
+        self.results.push(self.environment, &row, &types, &self.zone)
+    }
+
+    /// The row that an expression is, with the types of its values.
+    fn row_of(&mut self, value: &Embedded) -> Result<(Vec<Value>, Vec<SqlType>)> {
+        let typed = |record: Record| (record.values, record.fields.iter().map(|field| field.sql_type).collect());
+        if let Some(record) = self.record_named(value) {
+            return Ok(typed(record));
+        }
+        let (value, sql_type) = self.value(value)?;
+        let record = record_of(&value, sql_type).filter(|_| self.results.columns().len() != 1);
+        Ok(record.map_or_else(|| (vec![value], vec![sql_type]), typed))
     }
 
     /// The record that an expression is the name of.

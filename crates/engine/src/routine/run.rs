@@ -150,7 +150,11 @@ impl<'e> Runner<'e> {
     fn outcome(mut self) -> Result<Outcome> {
         let program = self.program.clone();
         let Some(routine) = program.routine.as_ref() else { return Ok(Outcome::default()) };
-        if routine.is_set || program.is_sql && routine.returns != Returns::Nothing {
+        let is_record = routine.returns == Returns::Record;
+        if is_record && !routine.is_set && !program.is_sql && !self.has_returned {
+            return Err(without_return(&program));
+        }
+        if routine.is_set || is_record || program.is_sql && routine.returns != Returns::Nothing {
             let rows = std::mem::replace(&mut self.results, Results::new(Arc::new([]))).finish(self.environment)?;
             let first = rows.iter().find(|chunk| chunk.rows() > 0);
             let row = match (first, routine.is_set) {
@@ -174,10 +178,7 @@ impl<'e> Runner<'e> {
                 })?;
                 Ok(Outcome { row: vec![value], rows: Vec::new() })
             }
-            (Returns::Value(_), None) => {
-                let message = "control reached end of function without RETURN";
-                Err(Error::new(SqlState("2F005"), message).context(program.place.clone()))
-            }
+            (Returns::Value(_), None) => Err(without_return(&program)),
             // As PostgreSQL has it: nothing is an empty text, but for functions in SQL.
             _ if program.is_sql => Ok(Outcome { row: vec![Value::Null], rows: Vec::new() }),
             _ => Ok(Outcome { row: vec![Value::str("")], rows: Vec::new() }),
@@ -250,4 +251,9 @@ impl<'e> Runner<'e> {
         }
         Ok(count)
     }
+}
+
+fn without_return(program: &Program) -> Error {
+    let message = "control reached end of function without RETURN";
+    Error::new(SqlState("2F005"), message).context(program.place.clone())
 }

@@ -42,11 +42,12 @@ impl Runner<'_> {
                 return Ok(if leaves { Flow::Leave { number: *number, goes_on: *goes_on } } else { Flow::On });
             }
             Action::Return(value) => {
-                let is_trigger = self.program.routine.as_ref().is_some_and(|of| of.returns == Returns::Trigger);
-                if let (Some(value), true) = (value, is_trigger) {
-                    self.return_row(value)?;
-                } else if let Some(value) = value {
-                    self.returned = Some(self.value(value)?);
+                let returns = self.program.routine.as_ref().map(|of| (of.returns, of.is_set));
+                match (value, returns) {
+                    (Some(value), Some((Returns::Trigger, _))) => self.return_row(value)?,
+                    (Some(value), Some((Returns::Record, false))) => self.return_record(value)?,
+                    (Some(value), _) => self.returned = Some(self.value(value)?),
+                    (None, _) => {}
                 }
                 self.has_returned = true;
                 return Ok(Flow::Return);

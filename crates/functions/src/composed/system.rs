@@ -221,7 +221,7 @@ pub(super) const SYSTEM: &[Composed] = &[
     scalar(
         &["pg_partition_ancestors"],
         &["n"],
-        "n",
+        "CAST(n AS regclass)",
         "The tables that a table is a part of: itself, as there are no others.",
         ("pg_partition_ancestors(1)", "1"),
     ),

@@ -46,6 +46,7 @@ pub(super) use call::parts_of_text;
 pub(super) use literal::number;
 pub(super) use named::{call, no_function};
 pub(super) use once::{entries, row};
+pub(super) use row::paths_of;
 pub(super) use window::new_call;
 
 impl Binder<'_> {

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use base::{Error, Result};
+use base::{Error, Result, SqlState};
 use catalog::Field;
 use functions::ScalarFunction;
 use plan::{ColumnId, ColumnInfo, Expr, ExprKind, Node, Op, Plan, TableId, TableInfo};
@@ -25,7 +25,10 @@ pub(super) struct RowIds {
 impl PlanBuilder {
     /// The scan of a table gives the ids of its rows, for a statement that changes or locks them: their column.
     pub fn scan_row_ids(&mut self, table: TableId, columns: &mut Vec<(usize, ColumnId)>) -> Result<ColumnId> {
-        let own = self.own_row_id(table).ok_or_else(|| Error::internal("a table without ids of rows"))?;
+        let own = self.own_row_id(table).ok_or_else(|| {
+            Error::new(SqlState::WRONG_OBJECT_TYPE, "cannot change what is no table")
+                .hint("it is a view of the system, or a file")
+        })?;
         give(&mut self.tables[table], columns, own);
         Ok(own)
     }

@@ -19,7 +19,7 @@ use super::json_order::ordered;
 use super::order::{Key, KeyOrder};
 use super::query::{Slice, limited};
 use super::sample::apart;
-use super::scope::{Clause, Level, ScopeColumn, find_relation};
+use super::scope::{Clause, Level, ScopeColumn, Unnested, find_relation};
 use super::window::Windowed;
 use super::{Binder, Bound, Output, fold, unsupported};
 use crate::bind::parts::PlanBuilder;
@@ -98,8 +98,15 @@ impl Binder<'_> {
         let is_grouped =
             groups.is_some() || !(level.aggregates.is_empty() && level.groupings.is_empty()) || having.is_some();
         if is_grouped {
+            let groups = groups.unwrap_or_default();
+            // Rows that a key makes are there before groups are.
+            let is_key = |of: &mut Unnested| groups.keys.iter().any(|key| key.uses(|column| column == of.column));
+            let below: Vec<Unnested> = unnested.extract_if(.., is_key).collect();
+            if !below.is_empty() {
+                node = self.plan.unnested(node, below, None);
+            }
             let grouping = Grouping {
-                groups: groups.unwrap_or_default(),
+                groups,
                 aggregates: std::mem::take(&mut level.aggregates),
                 ordered_sets: std::mem::take(&mut level.ordered_sets),
                 direct_arguments: std::mem::take(&mut level.direct_arguments),
@@ -211,11 +218,10 @@ impl Binder<'_> {
                     self.wildcard_columns(columns, Some(options), &mut items)?;
                 }
                 SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::Expr(value), _) => {
-                    let value = self.expr(value)?;
-                    if value.sql_type.structure().is_none() {
-                        return unsupported("* of an expression that is no struct", value.position);
-                    }
-                    items.extend(self.fields_of(&value)?.into_iter().map(|(name, expr)| Item { name, expr }));
+                    let Some(fields) = self.fields_of_expr(value, 1)? else {
+                        return unsupported("* of an expression that is no struct", self.text.start(value));
+                    };
+                    items.extend(fields.into_iter().map(|(name, expr)| Item { name, expr }));
                 }
                 SelectItem::ExprWithAliases { .. } => return unsupported("several aliases of one expression", None),
             }

@@ -114,7 +114,11 @@ impl Binder<'_> {
     fn refresh(&mut self, name: &ast::ObjectName, with_data: bool) -> Result<Statement> {
         let name = self.text.object_name(name)?;
         let found = self.resolver.table(&name).map_err(|e| e.at(name.position))?;
-        let Resolved::Table(Table { definition: Some(view), source, .. }) = found else {
+        let table = match found {
+            Resolved::Table(table) => Some(table),
+            Resolved::View { .. } => None,
+        };
+        let Some((table, view)) = table.and_then(|table| table.definition.clone().map(|view| (table, view))) else {
             let message = format!("\"{}\" is not a materialized view", name.name);
             return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).at(name.position));
         };
@@ -125,7 +129,7 @@ impl Binder<'_> {
             self.text.positions = None;
             let bound = match &query.ast {
                 Ast::Library(statement) => match &**statement {
-                    S::Query(query) => self.plan_of(query).map(Some),
+                    S::Query(query) => self.rows_of_materialized(query, &table, &name).map(Some),
                     _ => Ok(None),
                 },
                 _ => Ok(None),
@@ -133,7 +137,15 @@ impl Binder<'_> {
             self.resolver.set_search_path(session);
             plan = bound?;
         }
-        Ok(Statement::Refresh { name, table: source, plan })
+        Ok(Statement::Refresh { name, table: table.source, plan })
+    }
+
+    /// The rows of a materialized view, with what its indexes compute of them.
+    fn rows_of_materialized(&mut self, query: &ast::Query, table: &Table, name: &ObjectName) -> Result<Plan> {
+        let bound = self.query(query)?;
+        let bound = self.plan.with_known_types(bound);
+        let bound = self.with_computed(bound, (table, name), &[])?;
+        self.plan.finish(bound)
     }
 
     fn cursor_statement(&mut self, cursor: &CursorAst) -> Result<CursorStatement> {

@@ -8,8 +8,9 @@ use sqlparser::ast::{self, FunctionArg, FunctionArgExpr, TableAlias};
 use types::{SqlType, Value};
 
 use super::coerce::{cast_to, is_untyped};
-use super::expr::{call, parts_of_text};
+use super::expr::{call, parts_of_text, paths_of};
 use super::from::{FromItem, one_row};
+use super::group::keys::same;
 use super::parts::PlanBuilder;
 use super::scope::{Clause, Level, Relation, Scope, ScopeColumn, Unnested};
 use super::{Binder, fold};
@@ -208,10 +209,10 @@ impl Binder<'_> {
             return Ok(None);
         }
         let message = match self.names.levels.last() {
-            Some(level) if level.clause == Clause::Select && level.inside_aggregate => {
+            Some(level) if takes_sets(level.clause) && level.inside_aggregate => {
                 "aggregate function calls cannot contain set-returning function calls"
             }
-            Some(level) if level.clause == Clause::Select && level.without_windows.is_none() => "",
+            Some(level) if takes_sets(level.clause) && level.without_windows.is_none() => "",
             _ => "set-returning functions are not allowed here",
         };
         if !message.is_empty() {
@@ -227,11 +228,21 @@ impl Binder<'_> {
         if level.unnested.iter().any(|u| array.uses(|c| c == u.column)) {
             return Err(Error::unsupported("a set-returning function of another one's rows").at(position));
         }
+        // GROUP BY and ORDER BY mean what the select list has.
+        let known = level.unnested.iter().find(|u| level.clause != Clause::Select && same(&u.array, &array));
+        if let Some(column) = known.map(|u| u.column) {
+            return Ok(Some(self.plan.reference(column).at(position)));
+        }
         let one = self.plan.element_of(name, array);
         let element = self.plan.reference(one.column).at(position);
         self.names.level().unnested.push(one);
         Ok(Some(element))
     }
+}
+
+/// Whether set-returning functions may stand in a clause.
+fn takes_sets(clause: Clause) -> bool {
+    matches!(clause, Clause::Select | Clause::GroupBy | Clause::OrderBy)
 }
 
 /// What a call of `unnest` in the select list unnests, and how many levels of it.
@@ -263,31 +274,24 @@ impl Binder<'_> {
     /// unnested, then structs, but no arrays in these. None if it is one column.
     pub(super) fn unnested_fields(&mut self, expr: &ast::Expr) -> Result<Option<Vec<(String, Expr)>>> {
         let Some((argument, levels)) = levels_of(expr) else { return Ok(None) };
-        let value = self.expr(argument)?;
-        if value.sql_type.structure().is_some() {
-            return self.fields_to(&value, levels).map(Some);
+        if let Some(fields) = self.fields_of_expr(argument, levels)? {
+            return Ok(Some(fields));
         }
         if levels == 1 {
             return Ok(None);
         }
         let element = self.unnest_in_list("unnest", &[argument], self.text.start(expr))?;
         let element = element.ok_or_else(|| Error::internal("unnest makes rows"))?;
-        Ok(Some(match element.sql_type.structure() {
-            Some(_) => self.fields_to(&element, levels - 1)?,
-            None => vec![("unnest".to_owned(), element)],
-        }))
-    }
-
-    /// The fields of a struct, and in the place of those that are structs theirs, to that depth.
-    fn fields_to(&self, value: &Expr, levels: u64) -> Result<Vec<(String, Expr)>> {
-        let mut all = Vec::new();
-        for (name, field) in self.fields_of(value)? {
-            match levels > 1 && field.sql_type.structure().is_some() {
-                true => all.extend(self.fields_to(&field, levels - 1)?),
-                false => all.push((name, field)),
-            }
+        if element.sql_type.structure().is_none() {
+            return Ok(Some(vec![("unnest".to_owned(), element)]));
         }
-        Ok(all)
+        let mut fields = Vec::new();
+        for path in paths_of(element.sql_type, levels - 1) {
+            let read =
+                path.iter().try_fold(element.clone(), |field, name| self.struct_field(field, name, element.position));
+            fields.push((path.last().cloned().unwrap_or_default(), read?));
+        }
+        Ok(Some(fields))
     }
 }
 

@@ -65,10 +65,26 @@ impl Binder<'_> {
             for clause in &merge.clauses {
                 whens.push(b.when(clause, (&columns, id, mark), &table, &name)?);
             }
+            let node = b.decided(node, &mut whens);
             let node = b.asked_where_taken(node, &mut whens);
             let returning = merge.output.as_ref().map(returned_items);
             b.merged(node, whens, (columns, id), name, table, returning)
         })
+    }
+
+    /// The rows with the number of the WHEN that applies, which is what conditions ask from there on: they are evaluated once.
+    fn decided(&mut self, node: Node, whens: &mut [When]) -> Node {
+        let number = |at: usize| Expr::constant(Value::Int(at as i64), SqlType::BigInt);
+        let conditions = whens.iter_mut().map(|when| std::mem::replace(&mut when.condition, Expr::bool(false)));
+        let branches: Vec<(Expr, Expr)> =
+            conditions.enumerate().map(|(at, condition)| (condition, number(at))).collect();
+        let otherwise = Box::new(number(branches.len()));
+        let which = Expr::new(ExprKind::Case { branches, otherwise }, SqlType::BigInt);
+        let column = self.plan.column_for("when", &which);
+        for (at, when) in whens.iter_mut().enumerate() {
+            when.condition = Expr::compare(plan::Compare::Eq, self.plan.reference(column), number(at));
+        }
+        Node::new(Op::Map { input: Box::new(node), columns: vec![(column, which)] })
     }
 
     /// The rows with what the queries of SET give them, each where its WHEN applies.

@@ -56,7 +56,7 @@ impl Binder<'_> {
         }
         let expr = self.expr(expr)?;
         if expr.sql_type.structure().is_some_and(|of| of.is_row) {
-            return self.row_is_null(&expr, negated);
+            return self.value_once(expr, |b, value| b.row_is_null(value, negated));
         }
         // That it may be NULL says nothing of a parameter's type.
         let expr = if inferred::is_open(&expr) { expr } else { known(expr) };

@@ -49,6 +49,9 @@ impl Binder<'_> {
     pub(in crate::bind) fn star_values(&mut self, expr: &ast::Expr) -> Result<Option<Vec<(String, Expr)>>> {
         let value = match starred(expr) {
             None => return Ok(None),
+            Some(Starred::Value(root, [])) if let Some(fields) = self.fields_of_expr(root, 1)? => {
+                return Ok(Some(fields));
+            }
             Some(Starred::Name(parts)) => {
                 if let [table] | [.., table] = parts
                     && let Some(columns) = self.columns_of(table)
@@ -66,6 +69,29 @@ impl Binder<'_> {
             return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message).at(value.position));
         }
         self.fields_of(&value).map(Some)
+    }
+
+    /// The fields of an expression that is a struct, and to that depth those of fields that are; none if it is no struct. Where it
+    /// has a subquery, each has one of its own, as nothing in a plan is made twice.
+    pub(in crate::bind) fn fields_of_expr(
+        &mut self,
+        expr: &ast::Expr,
+        levels: u64,
+    ) -> Result<Option<Vec<(String, Expr)>>> {
+        let value = self.expr(expr)?;
+        if value.sql_type.structure().is_none() {
+            return Ok(None);
+        }
+        let paths = paths_of(value.sql_type, levels);
+        let mut fields = Vec::with_capacity(paths.len());
+        for (at, path) in paths.into_iter().enumerate() {
+            let mut field = if at > 0 && value.has_subquery() { self.expr(expr)? } else { value.clone() };
+            for name in &path {
+                field = self.struct_field(field, name, value.position)?;
+            }
+            fields.push((path.last().cloned().unwrap_or_default(), field));
+        }
+        Ok(Some(fields))
     }
 
     /// The columns of a table in FROM.
@@ -110,4 +136,18 @@ impl Binder<'_> {
         };
         Ok(conjunction(fields.into_iter().map(one).collect()).at(row.position))
     }
+}
+
+/// The names that lead to the fields of a struct, through so many structs.
+pub(in crate::bind) fn paths_of(sql_type: SqlType, levels: u64) -> Vec<Vec<String>> {
+    let mut paths = Vec::new();
+    for field in sql_type.structure().map_or(&[][..], |of| &of.fields) {
+        let below = if levels > 1 { paths_of(field.sql_type, levels - 1) } else { Vec::new() };
+        let own = || vec![field.name.clone()];
+        match below.is_empty() {
+            true => paths.push(own()),
+            false => paths.extend(below.into_iter().map(|rest| own().into_iter().chain(rest).collect())),
+        }
+    }
+    paths
 }

@@ -369,6 +369,10 @@ impl Binder<'_> {
             }
             _ => error,
         })?;
+        if bound.has_subquery() {
+            let message = "cannot use subquery in partition bound";
+            return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).at(bound.position.or(position)));
+        }
         let typed = assign(bound, to, "partition key").map_err(|e| e.at(position))?;
         let text = eval::constant(&cast_to(typed, SqlType::Text)?).map_err(|e| e.at(position))?;
         Ok(match text {
