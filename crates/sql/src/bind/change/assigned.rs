@@ -14,6 +14,7 @@ use crate::bind::expr::row;
 use crate::bind::insert::Target;
 use crate::bind::scope::Clause;
 use crate::bind::values::is_default;
+use crate::parse::stars::starred;
 use crate::parse::subscripts;
 use crate::{ObjectName, Table};
 
@@ -85,6 +86,9 @@ impl Binder<'_> {
                     let columns: Vec<&ast::ObjectName> = columns.iter().collect();
                     match (query_in(value), row(value), value) {
                         (Some(query), ..) => self.assign_query(&mut assigned, &columns, query, to)?,
+                        (_, Some(values), _) if values.iter().any(|value| starred(value).is_some()) => {
+                            self.assign_starred(&mut assigned, &columns, &values, to)?;
+                        }
                         (_, Some(values), _) => self.assign_to(&mut assigned, &columns, &values, to)?,
                         (.., ast::Expr::Nested(value)) if columns.len() == 1 => {
                             self.assign_to(&mut assigned, &columns, &[value], to)?;
@@ -118,6 +122,30 @@ impl Binder<'_> {
             let target = self.assigned_target(column, to, assigned)?;
             let value = self.assignment(&target, column, value)?;
             assigned.values.push((target.attribute, value));
+        }
+        Ok(())
+    }
+
+    /// The values of a row in which a star stands for several.
+    fn assign_starred(
+        &mut self,
+        assigned: &mut Assigned,
+        columns: &[&ast::ObjectName],
+        written: &[&ast::Expr],
+        to: To<'_>,
+    ) -> Result<()> {
+        let mut values = Vec::with_capacity(columns.len());
+        for &value in written {
+            match self.star_values(value)? {
+                Some(fields) => values.extend(fields.into_iter().map(|(_, value)| value)),
+                None => values.push(self.expr(value)?),
+            }
+        }
+        self.check_width(columns, values.len())?;
+        for (column, value) in columns.iter().zip(values) {
+            let target = self.assigned_target(column, to, assigned)?;
+            self.check_not_computed(&target).map_err(|e| e.at(self.text.name_position(column)))?;
+            assigned.values.push((target.attribute, assign(value, target.sql_type, &target.name)?));
         }
         Ok(())
     }

@@ -7,6 +7,7 @@ use super::Changed;
 use crate::bind::from::table_factor;
 use crate::bind::parts::PlanBuilder;
 use crate::bind::{Binder, Bound};
+use crate::parse::only::is_only;
 use crate::{Change, ChangeKind, ObjectName, Resolved, Statement, Truncate};
 use catalog::Event;
 
@@ -19,13 +20,14 @@ impl Binder<'_> {
                 let message = format!("\"{}\" is not a table", name.name);
                 return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message).at(name.position));
             }
-            if target.only && self.stored_table(&name)?.is_partitioned() {
+            let only = target.only || is_only(&target.name);
+            if only && self.stored_table(&name)?.is_partitioned() {
                 let message = "cannot truncate only a partitioned table";
                 return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message).at(name.position));
             }
             push(&mut names, self.resolver.placed(&name));
             let mut next = names.len() - 1;
-            while let (false, Some(name)) = (target.only, names.get(next).cloned()) {
+            while let (false, Some(name)) = (only, names.get(next).cloned()) {
                 if let Resolved::Table(table) = self.resolver.table(&name)? {
                     table.children().into_iter().flatten().for_each(|child| push(&mut names, child));
                 }

@@ -376,7 +376,10 @@ impl Binder<'_> {
         let typed = assign(bound, to, "partition key").map_err(|e| e.at(position))?;
         let text = eval::constant(&cast_to(typed, SqlType::Text)?).map_err(|e| e.at(position))?;
         Ok(match text {
-            Value::Str(text) if to.is_numeric() => Some(text.to_string()),
+            // Not NaN and the infinities.
+            Value::Str(text) if to.is_numeric() && text.ends_with(|c: char| c.is_ascii_digit()) => {
+                Some(text.to_string())
+            }
             Value::Str(text) => Some(format!("'{}'", text.replace('\'', "''"))),
             _ => None,
         })
