@@ -168,7 +168,11 @@ fn create_table(name: &str, table: &Table, kinship: Option<&Kinship>, catalog: &
     let mut lines: Vec<String> = Vec::with_capacity(schema.attributes().len() + 1);
     for (index, (attribute, filling)) in schema.columns().iter().zip(&table.fillings).enumerate() {
         let typed = match table.domains.get(index).and_then(Option::as_ref) {
-            Some((schema, domain)) => full_name(schema, domain),
+            Some((schema, domain)) => {
+                let depth = |of: SqlType| std::iter::successors(Some(of), |of| of.element()).count();
+                let below = catalog.domain(Some(schema), domain).map_or(attribute.sql_type, |(_, of)| of.sql_type);
+                full_name(schema, domain) + &"[]".repeat(depth(attribute.sql_type).saturating_sub(depth(below)))
+            }
             None => type_name(attribute.sql_type, catalog),
         };
         let mut line = format!("    {} {typed}", quoted(&attribute.name));

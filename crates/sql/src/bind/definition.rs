@@ -160,7 +160,10 @@ impl Binder<'_> {
             }
         }
         let domain = domain.map(|(name, domain)| {
-            if filling == Filling::NULL && !column.options.iter().any(|o| matches!(o.option, ColumnOption::Default(_)))
+            let is_own = !matches!(column.data_type, ast::DataType::Array(_));
+            if is_own
+                && filling == Filling::NULL
+                && !column.options.iter().any(|o| matches!(o.option, ColumnOption::Default(_)))
             {
                 filling = domain.filling.clone();
             }

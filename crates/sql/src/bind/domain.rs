@@ -7,7 +7,7 @@ use base::{Error, Result, SqlState};
 use catalog::{Check, Domain, DomainChange, Filling, Name};
 use functions::ScalarFunction;
 use plan::{ColumnId, ColumnInfo, Expr, ExprKind, Node, Op, Plan};
-use sqlparser::ast::{self, DataType};
+use sqlparser::ast::{self, ArrayElemTypeDef, DataType};
 use types::{SqlType, Value};
 
 use super::coerce::{boolean, rounded};
@@ -19,9 +19,10 @@ use crate::parse::{DomainAction, DomainAst, DomainPart};
 use crate::{DomainStatement, ObjectKind, ObjectName, Statement};
 
 impl Binder<'_> {
-    /// The domain that a type name means, if it is one.
+    /// The domain that a type name means, if it is one, or that the elements of an array are of.
     pub(super) fn domain_of(&mut self, name: &DataType) -> Result<Option<(Name, Arc<Domain>)>> {
         match name {
+            DataType::Array(ArrayElemTypeDef::SquareBracket(of, _)) => self.domain_of(of),
             DataType::Custom(name, arguments) if arguments.is_empty() => {
                 Ok(self.resolver.domain(&self.text.object_name(name)?))
             }
@@ -49,6 +50,9 @@ impl Binder<'_> {
         let name = self.resolver.new_name(name)?;
         // A domain of a domain has the conditions of both.
         let mut domain = match self.domain_of(below)? {
+            Some(_) if matches!(below, DataType::Array(_)) => {
+                return unsupported("a domain of arrays of a domain", name.position);
+            }
             Some((_, below)) => Domain::clone(&below),
             None => {
                 let sql_type = self.sql_type(below).map_err(|e| e.at(name.position))?;
@@ -183,7 +187,7 @@ impl Binder<'_> {
     }
 
     fn of_domain(&mut self, value: Expr, name: &Name, domain: &Domain, is_lenient: bool) -> Result<Expr> {
-        let value = rounded(value, domain.digits);
+        let value = if value.sql_type.is_array() { value } else { rounded(value, domain.digits) };
         if domain.checks.is_empty() && !domain.not_null {
             return Ok(value);
         }
@@ -231,19 +235,38 @@ impl Binder<'_> {
             let arguments = vec![text(state.0), text(&message)];
             Expr::new(ExprKind::Call(ScalarFunction::REFUSE_ROW, arguments), SqlType::Bool)
         };
+        let sql_type = self.plan.columns[column].sql_type;
+        let mut ask = |sql: String| self.kept_text(&sql, Clause::Check, scope_of(column), |_, c| boolean(c, "CHECK"));
+        let elements = elements_of(sql_type, domain.sql_type);
+        // Of arrays, it must hold for each element.
+        let some_element = |condition: String, is: bool, of: &str| {
+            format!("list_contains(list_transform({of}, lambda value: ({condition})), {is})")
+        };
         let mut branches = Vec::new();
         if domain.not_null {
-            let is_null = Expr::new(ExprKind::IsNull(Box::new(self.plan.reference(column))), SqlType::Bool);
+            let is_null = ask(match &elements {
+                None => "value IS NULL".to_owned(),
+                Some(of) => some_element("value IS NULL".to_owned(), true, of),
+            })?;
             branches.push((is_null, refused(SqlState::NOT_NULL_VIOLATION, message(None))));
         }
         for check in &domain.checks {
-            let condition = self.kept_text(&check.sql, Clause::Check, scope_of(column), |_, c| boolean(c, "CHECK"));
-            let condition = condition.map_err(|e| within(e, &format!("in the check constraint \"{}\"", check.name)))?;
-            let is_false = Expr::new(ExprKind::Not(Box::new(condition)), SqlType::Bool);
+            let is_false = ask(match &elements {
+                None => format!("NOT ({})", check.sql),
+                Some(of) => some_element(format!("coalesce(({}), true)", check.sql), false, of),
+            });
+            let is_false = is_false.map_err(|e| within(e, &format!("in the check constraint \"{}\"", check.name)))?;
             branches.push((is_false, refused(SqlState::CHECK_VIOLATION, message(Some(check)))));
         }
         Ok(branches)
     }
+}
+
+/// The elements of an array that are of the type below a domain, whatever its dimension, as SQL; none if it is of that type itself.
+fn elements_of(sql_type: SqlType, below: SqlType) -> Option<String> {
+    let depth = |of: SqlType| std::iter::successors(Some(of), |of| of.element()).skip(1).count();
+    let more = depth(sql_type).checked_sub(depth(below)).filter(|more| *more > 0)?;
+    Some((1..more).fold("value".to_owned(), |of, _| format!("flatten({of})")))
 }
 
 /// What a condition of a domain sees: the value.

@@ -42,7 +42,9 @@ impl Binder<'_> {
     pub(super) fn written(&mut self, bound: Bound, table: &Table, name: &ObjectName) -> Result<Bound> {
         let Bound { mut node, mut output } = bound;
         let mut computed = Vec::new();
-        for DomainColumn { attribute, domain, .. } in table.domains.iter().filter(|of| of.domain.digits.is_some()) {
+        let is_rounded =
+            |of: &&DomainColumn| of.domain.digits.is_some() && !table.fields[of.attribute].sql_type.is_array();
+        for DomainColumn { attribute, domain, .. } in table.domains.iter().filter(is_rounded) {
             let value = rounded(self.plan.reference(output[*attribute].column), domain.digits);
             let column = self.plan.column_for(&output[*attribute].name, &value);
             computed.push((column, value));
