@@ -363,7 +363,8 @@ impl Setting {
     /// Whether a statement may say a secret, which nobody else is to read.
     pub(crate) fn is_told_by(sql: &str) -> bool {
         let text = sql.to_ascii_lowercase();
-        SETTINGS.iter().any(|s| matches!(s.kind, Kind::Secret) && text.contains(s.name))
+        let creates_one = text.contains("create") && text.contains("secret");
+        creates_one || SETTINGS.iter().any(|s| matches!(s.kind, Kind::Secret) && text.contains(s.name))
     }
 
     /// The setting of that name; error 42704 with the nearest name as a hint.

@@ -255,5 +255,15 @@ fn buckets_are_listed_and_signed_for() {
     assert_eq!(bench.error("FROM 's3://bucket/none/*.csv'").state(), SqlState::UNDEFINED_FILE);
     assert_eq!(bench.error("FROM 's3://*/t.csv'").state(), SqlState::INVALID_PARAMETER_VALUE);
     assert_eq!(bench.run("SHOW s3_secret_access_key"), ["***"]);
+    bench.run("DROP SECRET s");
+    assert_eq!(bench.run("SHOW s3_endpoint"), [""]);
+    let secret = "KEY_ID 'me', SECRET 'se/cr+et', USE_SSL false, URL_STYLE 'path'";
+    bench.run(&format!("CREATE OR REPLACE SECRET s (TYPE s3, ENDPOINT '{host}', {secret})"));
+    assert_eq!(bench.run(&format!("{SUMS} 's3://bucket/all/t.parquet'")), [EXPECTED]);
+    assert_eq!(bench.run("SHOW s3_secret_access_key"), ["***"]);
+    assert_eq!(
+        bench.error("CREATE SECRET (TYPE s3, SCOPE 's3://bucket')").state(),
+        SqlState::FEATURE_NOT_SUPPORTED
+    );
     assert_eq!(bench.run("SELECT count(*) FROM query_history() WHERE query LIKE '%cr+et%'"), ["0"]);
 }

@@ -6,6 +6,7 @@ use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Span, Token};
 
+use super::secret::{SecretAst, secret};
 use super::words::{is_word, option_value, word};
 use super::{back_to, here};
 use crate::dialect::MorselDialect;
@@ -52,6 +53,8 @@ pub(crate) enum SessionAst {
     Set { name: String, value: Option<String>, span: Span },
     /// LOCK TABLE.
     Lock(TableLockAst),
+    /// CREATE SECRET, DROP SECRET.
+    Secret(SecretAst),
     /// An extension that is to be made or loaded: what the statement is called, and what is said.
     Extension { tag: &'static str, name: Ident },
 }
@@ -94,6 +97,11 @@ fn found(parser: &mut Parser<'_>) -> Result<Option<SessionAst>> {
             return extension(parser, tag).map(Some);
         }
     }
+    let begin = here(parser);
+    if let Some(secret) = secret(parser)? {
+        return Ok(Some(SessionAst::Secret(secret)));
+    }
+    back_to(parser, begin);
     if parser.parse_keywords(&[Keyword::CREATE, Keyword::EXTENSION]) {
         let _ = parser.parse_keywords(&[Keyword::IF, Keyword::NOT, Keyword::EXISTS]);
         return extension(parser, "CREATE EXTENSION").map(Some);

@@ -14,7 +14,7 @@ use crate::bind::routine::is_of_system;
 use crate::bind::sequence::qualified;
 use crate::bind::{Binder, fold, unsupported};
 use crate::dialect::MorselDialect;
-use crate::parse::{Ast, SessionAst, is_built_in, parse_placeless};
+use crate::parse::{Ast, SecretAst, SessionAst, is_built_in, parse_placeless};
 
 /// The schemas in which names are looked for, without being named in the path.
 const IMPLICIT: &str = "pg_catalog";
@@ -159,6 +159,24 @@ impl Binder<'_> {
             SessionAst::Use(name) => self.use_schema(name)?,
             SessionAst::Query(_) | SessionAst::Set { .. } | SessionAst::Lock(_) => {
                 return Err(Error::internal("a statement of another kind"));
+            }
+            SessionAst::Secret(SecretAst { settings, unknown, span }) => {
+                if let Some(option) = unknown {
+                    let error = Error::unsupported(format!("the option \"{}\" of a secret", option.value));
+                    return Err(error
+                        .hint(
+                            "secrets of S3 have KEY_ID, SECRET, SESSION_TOKEN, REGION, ENDPOINT, URL_STYLE and USE_SSL",
+                        )
+                        .at(self.text.at(option)));
+                }
+                let position = self.text.span(*span);
+                let set = |(name, value): &(&str, Option<String>)| Statement::Set {
+                    name: (*name).to_owned(),
+                    value: value.clone(),
+                    local: false,
+                    position,
+                };
+                Statement::Together(settings.iter().map(set).collect())
             }
             SessionAst::Extension { tag, name } => {
                 let named = fold(name);
