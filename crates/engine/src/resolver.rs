@@ -12,7 +12,7 @@ use plan::Expr;
 use sql::{ComputedColumn, DomainColumn, ObjectName, Resolved, Table};
 use storage::transaction::View;
 use storage::{Relation, Snapshot};
-use types::ops::date::Zone;
+use types::ops::date::{DateOrder, Zone};
 use types::{SqlType, Value};
 
 use crate::QueryResult;
@@ -444,6 +444,10 @@ impl sql::Resolver for Resolver<'_> {
 
     fn moment(&self) -> i64 {
         self.now
+    }
+
+    fn date_order(&self) -> DateOrder {
+        self.environment.settings.date_order()
     }
 
     fn time_zone(&self) -> Zone {

@@ -10,7 +10,7 @@ use optimizer::{Costs, KnownRows, Search};
 use runtime::window::Algorithm as WindowAlgorithm;
 use scheduler::Division;
 use sql::Isolation;
-use types::ops::date::Zone;
+use types::ops::date::{DateOrder, Zone};
 
 use crate::control::ConcurrencyControl;
 
@@ -70,6 +70,8 @@ pub enum Kind {
     Secret,
     /// Numbers of rows of joins, by the names of their tables.
     JoinRows,
+    /// What PostgreSQL calls DateStyle: ISO, and the order in which numbers of dates are read.
+    DateStyle,
     /// A time zone: its name, or hours east of UTC.
     Zone,
     /// Names of schemas.
@@ -119,6 +121,13 @@ pub const SETTINGS: &[Setting] = &[
         default: "hashing",
         scope: Scope::Session,
         description: "What join orders are valued by: hashing as measured, or the rows that joins hand on (cmm).",
+    },
+    Setting {
+        name: "datestyle",
+        kind: Kind::DateStyle,
+        default: "ISO, MDY",
+        scope: Scope::Session,
+        description: "How dates are written, which is as ISO 8601 has it, and in which order texts have day, month and year: MDY, DMY or YMD.",
     },
     Setting {
         name: "default_transaction_isolation",
@@ -404,6 +413,13 @@ impl Setting {
                 Some(time) => Ok(duration::text(time)),
                 None => Err(bad("write milliseconds, or a number with one of the units us, ms, s, min, h, d".into())),
             },
+            Kind::DateStyle => {
+                let mut order = DateOrder::default();
+                for word in text.split([',', ' ']).filter(|word| !matches!(*word, "" | "iso" | "default")) {
+                    order = DateOrder::named(word).ok_or_else(|| bad("it is ISO, with MDY, DMY or YMD".into()))?;
+                }
+                Ok(format!("ISO, {order}"))
+            }
             Kind::Zone if matches!(text.as_str(), "default" | "local") => Ok(self.default.to_owned()),
             Kind::Zone => Zone::find(value)
                 .map(|zone| zone.name().to_owned())
@@ -437,7 +453,7 @@ impl Settings {
     pub(crate) fn put(&mut self, setting: &'static Setting, value: Option<String>) {
         // In UTC and with the default search path, named or not, plans are as they are for everybody.
         let is_usual = |value: &String| match setting.kind {
-            Kind::Zone => value == setting.default,
+            Kind::Zone | Kind::DateStyle => value == setting.default,
             Kind::Schemas => path::is_default(value),
             _ => false,
         };
@@ -536,6 +552,11 @@ impl Settings {
             algorithm: chosen(&WindowAlgorithm::ALL, text("window_algorithm")),
             fanout: text("window_fanout").parse().unwrap_or(16),
         }
+    }
+    /// In which order texts have the numbers of dates.
+    pub(crate) fn date_order(&self) -> DateOrder {
+        let style = self.values.get("datestyle").and_then(|style| style.rsplit(' ').next());
+        style.and_then(|order| DateOrder::named(&order.to_lowercase())).unwrap_or_default()
     }
     /// The session's time zone.
     pub(crate) fn time_zone(&self) -> Zone {

@@ -8,7 +8,7 @@ use catalog::{
 };
 use functions::Sequence;
 use plan::{Expr, TableSource};
-use types::ops::date::Zone;
+use types::ops::date::{DateOrder, Zone};
 use types::{Collation, SqlType, Value};
 
 use crate::{ObjectName, ViewOf};
@@ -164,6 +164,11 @@ pub trait Resolver {
     /// The same, for who may ask later.
     fn moment(&self) -> i64 {
         self.now()
+    }
+
+    /// In which order texts have the numbers of dates.
+    fn date_order(&self) -> DateOrder {
+        DateOrder::default()
     }
 
     /// The session's time zone.

@@ -261,9 +261,6 @@ fn buckets_are_listed_and_signed_for() {
     bench.run(&format!("CREATE OR REPLACE SECRET s (TYPE s3, ENDPOINT '{host}', {secret})"));
     assert_eq!(bench.run(&format!("{SUMS} 's3://bucket/all/t.parquet'")), [EXPECTED]);
     assert_eq!(bench.run("SHOW s3_secret_access_key"), ["***"]);
-    assert_eq!(
-        bench.error("CREATE SECRET (TYPE s3, SCOPE 's3://bucket')").state(),
-        SqlState::FEATURE_NOT_SUPPORTED
-    );
+    assert_eq!(bench.error("CREATE SECRET (TYPE s3, SCOPE 's3://bucket')").state(), SqlState::FEATURE_NOT_SUPPORTED);
     assert_eq!(bench.run("SELECT count(*) FROM query_history() WHERE query LIKE '%cr+et%'"), ["0"]);
 }

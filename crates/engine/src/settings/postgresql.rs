@@ -10,7 +10,6 @@ use base::{Error, Result, SqlState};
 const FIXED: &[(&str, &[&str])] = &[
     ("bytea_output", &["hex"]),
     ("client_encoding", &["utf8", "utf-8", "unicode"]),
-    ("datestyle", &["iso", "iso, mdy", "iso,mdy", "mdy"]),
     ("default_table_access_method", &["heap"]),
     ("default_tablespace", &[""]),
     ("default_transaction_read_only", &["off", "false"]),

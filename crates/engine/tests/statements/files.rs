@@ -258,7 +258,7 @@ fn options_of_copy() {
     b.error("copy t to '@/y.csv' with (on_error ignore)", "22023", &["COPY TO"]);
     b.error("copy t to '@/y.csv' with (rejects_table 'x')", "42601", &["rejects_table"]);
     b.error("copy t from '@/y.parquet' with (rejects_table 'x')", "42601", &["rejects_table"]);
-    b.error("copy t to stdout", "0A000", &["STDOUT"]);
+    b.error("copy t to stdout (format nonsense)", "22023", &["nonsense"]);
     assert!(!b.folder.join("y.csv").exists());
 }
 

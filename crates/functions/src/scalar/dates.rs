@@ -1,7 +1,7 @@
 //! Functions of dates, timestamps and intervals.
 
 use base::Result;
-use types::ops::date::{self, Field, Zone};
+use types::ops::date::{self, DateOrder, Field, Zone};
 use types::ops::{decimal, error, number};
 use types::{SqlType, Value};
 
@@ -69,6 +69,17 @@ pub(super) const ROWS: &[Scalar] = &[
         |c| Ok(Value::Interval(date::age(c.timestamp(0)?, c.timestamp(1)?)?)),
         "The difference in years, months, days and time.",
         ("age(timestamp '2001-04-10', timestamp '1957-06-13')", "43 years 9 mons 27 days"),
+    ),
+    Scalar::operator(
+        "date_in_iso",
+        None,
+        |c| {
+            let order = DateOrder::named(&c.text(1)?.to_lowercase()).unwrap_or_default();
+            let text = c.text(0)?;
+            Ok(order.in_iso(text).map_or_else(|| Value::str(text), Value::str))
+        },
+        "A text that begins with a date in that order of its numbers, with the date as ISO 8601 has it.",
+        ("'13/02/2024'", "13/02/2024"),
     ),
     Scalar::operator(
         "round_seconds",

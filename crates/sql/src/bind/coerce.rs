@@ -104,7 +104,7 @@ pub(in crate::bind) fn cast_to(expr: Expr, to: SqlType) -> Result<Expr> {
         let message = format!("cannot cast type {} to {to}", expr.sql_type);
         return Err(Error::new(SqlState::CANNOT_COERCE, message).at(position));
     }
-    match zone::convert(expr, to) {
+    match zone::convert(zone::in_iso(expr, to), to) {
         Ok(converted) => cast_to(converted, to),
         Err(expr) => Ok(Expr::new(ExprKind::Cast(Box::new(expr)), to).at(position)),
     }

@@ -9,12 +9,14 @@ use std::cell::{Cell, RefCell};
 use functions::ScalarFunction as F;
 use plan::{Expr, ExprKind};
 use types::ops::cast::depends_on_zone;
-use types::ops::date::{Zone, format_date, format_timestamp, timestamp_to_date};
+use types::ops::date::{DateOrder, Zone, format_date, format_timestamp, timestamp_to_date};
 use types::{SqlType, Value};
 
 use crate::Resolver;
 
 thread_local! {
+    /// In which order texts have the numbers of dates.
+    static ORDER: Cell<DateOrder> = const { Cell::new(DateOrder::Mdy) };
     /// Of the statement that this thread binds.
     static SESSION: RefCell<Zone> = RefCell::new(Zone::utc());
     /// What time it is for that statement.
@@ -26,16 +28,19 @@ thread_local! {
 /// Binds in the resolver's zone, at its time.
 pub(super) fn in_session<T>(resolver: &dyn Resolver, bind: impl FnOnce() -> T) -> T {
     /// What was before, also if the binding panics.
-    struct Before(Option<Zone>, Option<i64>, bool);
+    struct Before(Option<Zone>, Option<i64>, bool, DateOrder);
     impl Drop for Before {
         fn drop(&mut self) {
             SESSION.set(self.0.take().unwrap_or_default());
             NOW.set(self.1);
             ASKED.set(self.2);
+            ORDER.set(self.3);
         }
     }
     let zone = resolver.time_zone();
-    let _before = Before(Some(SESSION.replace(zone)), NOW.replace(Some(resolver.moment())), ASKED.replace(false));
+    let order = ORDER.replace(resolver.date_order());
+    let moment = NOW.replace(Some(resolver.moment()));
+    let _before = Before(Some(SESSION.replace(zone)), moment, ASKED.replace(false), order);
     let bound = bind();
     if ASKED.get() {
         resolver.now();
@@ -57,6 +62,9 @@ fn said(text: &str, to: SqlType) -> Option<String> {
     let is_clock = matches!(to, SqlType::Time | SqlType::Timetz);
     if !is_clock && !matches!(to, SqlType::Date | SqlType::Timestamp | SqlType::Timestamptz) {
         return None;
+    }
+    if let Some(iso) = ORDER.get().in_iso(text).filter(|_| !is_clock) {
+        return Some(iso);
     }
     let special = |word: &str| match word.to_ascii_lowercase().as_str() {
         "now" => Some(None),
@@ -80,6 +88,18 @@ fn said(text: &str, to: SqlType) -> Option<String> {
         Some(None) => format_timestamp(local),
     };
     Some(words().map(said).collect::<Vec<_>>().join(" "))
+}
+
+/// A text that is read as a date or moment, with its date as ISO 8601 has it, if the session reads the numbers of dates in another
+/// order than others do.
+pub(super) fn in_iso(expr: Expr, to: SqlType) -> Expr {
+    let order = ORDER.get();
+    let is_read = matches!(to, SqlType::Date | SqlType::Timestamp | SqlType::Timestamptz) && expr.sql_type.is_string();
+    if order == DateOrder::default() || !is_read || matches!(expr.kind, ExprKind::Call(F::DATE_IN_ISO, _)) {
+        return expr;
+    }
+    let (position, order) = (expr.position, Expr::constant(Value::str(order.to_string()), SqlType::Text));
+    Expr::new(ExprKind::Call(F::DATE_IN_ISO, vec![expr, order]), SqlType::Text).at(position)
 }
 
 /// The session's zone.

@@ -11,6 +11,7 @@ mod format;
 mod from_char;
 mod interval;
 mod interval_to_char;
+mod order;
 mod parse;
 mod strftime;
 mod time;
@@ -38,6 +39,7 @@ pub use interval::{
     sub as sub_intervals,
 };
 pub use interval_to_char::interval_to_char;
+pub use order::DateOrder;
 pub use parse::{names_zone, offset, parse_date, parse_time, parse_timestamp, parse_timestamptz};
 pub use strftime::{strftime, strptime};
 pub use time::{

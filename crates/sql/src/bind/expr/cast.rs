@@ -34,7 +34,7 @@ impl Binder<'_> {
                 None => Ok(value),
             };
         }
-        let expr = known(expr);
+        let expr = zone::in_iso(known(expr), to);
         if !can_cast(expr.sql_type, to) {
             let message = format!("cannot cast type {} to {to}", expr.sql_type);
             return Err(Error::new(SqlState::CANNOT_COERCE, message).at(position));
