@@ -27,16 +27,16 @@ pub(super) fn change(environment: &Environment, change: RoutineChange) -> Result
         (_, None) => "ALTER ROUTINE",
     };
     let (done, changed, position) = match change {
-        RoutineChange::CreateMacro { name, routines, or_replace, if_not_exists } => {
+        RoutineChange::CreateMacro { name, routines, or_replace, if_not_exists, tag } => {
             let catalog = environment.catalog_of(name.schema.as_deref());
             let full = (name.schema.as_deref(), name.name.as_str());
-            ("CREATE MACRO", catalog.create_macro(full, routines, or_replace, if_not_exists), name.position)
+            (tag, catalog.create_macro(full, routines, or_replace, if_not_exists), name.position)
         }
-        RoutineChange::DropMacro { name, if_exists } => {
+        RoutineChange::DropMacro { name, if_exists, tag } => {
             let known = environment.catalog();
             let is_own = name.schema.is_none() && !known.routines_named(Some(TEMPORARY_SCHEMA), &name.name).is_empty();
             let schema = if is_own { Some(TEMPORARY_SCHEMA) } else { name.schema.as_deref() };
-            ("DROP MACRO", environment.catalog_of(schema).drop_macro(schema, &name.name, if_exists), name.position)
+            (tag, environment.catalog_of(schema).drop_macro(schema, &name.name, if_exists), name.position)
         }
         RoutineChange::Create { routine, or_replace, position } => {
             (what("CREATE", Some(routine.kind)), catalog.create_routine(*routine, or_replace), position)

@@ -5,6 +5,7 @@ mod arguments;
 mod call;
 mod inline;
 mod macros;
+mod polymorphic;
 
 use base::{Error, Result, SqlState};
 pub(super) use call::is_of_system;
@@ -34,6 +35,9 @@ impl Binder<'_> {
     pub(super) fn routine_statement(&mut self, routine: &RoutineAst, text: &str) -> Result<Statement> {
         Ok(match routine {
             RoutineAst::Create(create) => {
+                if let Some(made) = self.polymorphic(create)? {
+                    return Ok(made);
+                }
                 let (made, or_replace) = (self.routine(create)?, create.or_replace);
                 let position = self.text.name_position(&create.name);
                 Statement::Routine(RoutineChange::Create { routine: Box::new(made), or_replace, position })
@@ -42,7 +46,14 @@ impl Binder<'_> {
             RoutineAst::CreateMacro(create) => return self.create_macro(create, text),
             RoutineAst::DropMacro { name, if_exists } => {
                 let (name, if_exists) = (self.text.object_name(name)?, *if_exists);
-                Statement::Routine(RoutineChange::DropMacro { name, if_exists })
+                Statement::Routine(RoutineChange::DropMacro { name, if_exists, tag: "DROP MACRO" })
+            }
+            RoutineAst::Drop { names, if_exists, .. }
+                if let [RoutineNameAst { name, types: Some(types) }] = names.as_slice()
+                    && types.iter().any(polymorphic::is_any) =>
+            {
+                let (name, if_exists) = (self.text.object_name(name)?, *if_exists);
+                Statement::Routine(self.drop_polymorphic(name, types.len(), if_exists))
             }
             RoutineAst::Drop { kind, names, if_exists, cascade } => {
                 let position = names.first().and_then(|name| self.text.name_position(&name.name));

@@ -52,6 +52,8 @@ pub enum RoutineChange {
         or_replace: bool,
         /// Nothing happens if there is one.
         if_not_exists: bool,
+        /// What the statement is called.
+        tag: &'static str,
     },
     /// DROP MACRO.
     DropMacro {
@@ -59,6 +61,8 @@ pub enum RoutineChange {
         name: ObjectName,
         /// A missing one is passed over.
         if_exists: bool,
+        /// What the statement is called.
+        tag: &'static str,
     },
     /// DROP.
     Drop {

@@ -40,7 +40,13 @@ impl Binder<'_> {
             routines.push(made);
         }
         let (or_replace, if_not_exists) = (create.or_replace, create.if_not_exists);
-        Ok(Statement::Routine(RoutineChange::CreateMacro { name, routines, or_replace, if_not_exists }))
+        Ok(Statement::Routine(RoutineChange::CreateMacro {
+            name,
+            routines,
+            or_replace,
+            if_not_exists,
+            tag: "CREATE MACRO",
+        }))
     }
 
     fn macro_of(&mut self, name: &ObjectName, overload: &MacroAst, text: &str) -> Result<Routine> {
