@@ -105,6 +105,7 @@ impl ScalarFunction {
     pub const JSON_ITEM_TEXT: Self = row("json_item_text");
     pub const JSON_PATH: Self = row("json_path");
     pub const JSON_PATH_TEXT: Self = row("json_path_text");
+    pub const HASH: Self = row("hash");
     pub const DATE_IN_ISO: Self = row("date_in_iso");
     pub const ROUND_SECONDS: Self = row("round_seconds");
     pub const TS_MATCH: Self = row("ts_match_vq");

@@ -218,3 +218,30 @@ impl PlanBuilder {
         Expr::column(column, self.columns[column].sql_type)
     }
 }
+
+impl PlanBuilder {
+    /// The scan of a table gives the ids of its rows, for a statement that changes or locks them: their column.
+    pub fn scan_row_ids(&mut self, table: TableId, columns: &mut Vec<(usize, ColumnId)>) -> Result<ColumnId> {
+        let own = self.own_row_id(table).ok_or_else(|| {
+            Error::new(SqlState::WRONG_OBJECT_TYPE, "cannot change what is no table")
+                .hint("it is a view of the system, or a file")
+        })?;
+        row_id::give(&mut self.tables[table], columns, own);
+        Ok(own)
+    }
+
+    /// A column with the ids of a table's rows as values, if it is a stored one.
+    pub fn row_id(&mut self, table: TableId) -> Option<ColumnId> {
+        self.own_row_id(table)?;
+        let ids = self.row_ids.get_mut(&table)?;
+        let columns = &mut self.columns;
+        // Outer joins may pad it.
+        Some(*ids.copy.get_or_insert_with(|| columns.push(ColumnInfo { nullable: true, ..row_id::info("ctid") })))
+    }
+
+    fn own_row_id(&mut self, table: TableId) -> Option<ColumnId> {
+        let ids = self.row_ids.get_mut(&table)?;
+        let columns = &mut self.columns;
+        Some(*ids.own.get_or_insert_with(|| columns.push(row_id::info("row id"))))
+    }
+}

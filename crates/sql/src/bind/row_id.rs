@@ -5,56 +5,26 @@
 
 use std::collections::HashMap;
 
-use base::{Error, Result, SqlState};
 use catalog::Field;
 use functions::ScalarFunction;
 use plan::{ColumnId, ColumnInfo, Expr, ExprKind, Node, Op, Plan, TableId, TableInfo};
 use types::{SqlType, Value};
 
-use super::parts::PlanBuilder;
-
 /// The ids of a table's rows, as far as something reads them.
 #[derive(Clone, Default)]
 pub(super) struct RowIds {
     /// The scan's own column.
-    own: Option<ColumnId>,
+    pub own: Option<ColumnId>,
     /// A copy of it.
-    copy: Option<ColumnId>,
+    pub copy: Option<ColumnId>,
 }
 
-impl PlanBuilder {
-    /// The scan of a table gives the ids of its rows, for a statement that changes or locks them: their column.
-    pub fn scan_row_ids(&mut self, table: TableId, columns: &mut Vec<(usize, ColumnId)>) -> Result<ColumnId> {
-        let own = self.own_row_id(table).ok_or_else(|| {
-            Error::new(SqlState::WRONG_OBJECT_TYPE, "cannot change what is no table")
-                .hint("it is a view of the system, or a file")
-        })?;
-        give(&mut self.tables[table], columns, own);
-        Ok(own)
-    }
-
-    /// A column with the ids of a table's rows as values, if it is a stored one.
-    pub fn row_id(&mut self, table: TableId) -> Option<ColumnId> {
-        self.own_row_id(table)?;
-        let ids = self.row_ids.get_mut(&table)?;
-        let columns = &mut self.columns;
-        // Outer joins may pad it.
-        Some(*ids.copy.get_or_insert_with(|| columns.push(ColumnInfo { nullable: true, ..info("ctid") })))
-    }
-
-    fn own_row_id(&mut self, table: TableId) -> Option<ColumnId> {
-        let ids = self.row_ids.get_mut(&table)?;
-        let columns = &mut self.columns;
-        Some(*ids.own.get_or_insert_with(|| columns.push(info("row id"))))
-    }
-}
-
-fn give(table: &mut TableInfo, columns: &mut Vec<(usize, ColumnId)>, own: ColumnId) {
+pub(super) fn give(table: &mut TableInfo, columns: &mut Vec<(usize, ColumnId)>, own: ColumnId) {
     columns.push((table.fields.len(), own));
     table.fields.push(Field { name: "row id".to_owned(), sql_type: SqlType::BigInt, nullable: false });
 }
 
-fn info(name: &str) -> ColumnInfo {
+pub(super) fn info(name: &str) -> ColumnInfo {
     ColumnInfo { name: name.to_owned(), sql_type: SqlType::BigInt, nullable: false }
 }
 

@@ -16,11 +16,6 @@ use crate::parse::shorthand::sample;
 /// The state of a percentage that is none.
 const INVALID_TABLESAMPLE_ARGUMENT: SqlState = SqlState("2202H");
 
-fn call(name: &str, given: Vec<Expr>, sql_type: SqlType) -> Result<Expr> {
-    let function = ScalarFunction::named(name).ok_or_else(|| Error::internal("no random numbers"))?;
-    Ok(Expr::new(ExprKind::Call(function, given), sql_type))
-}
-
 /// What `RESERVOIR(rows)` says.
 fn reservoir(expr: &ast::Expr) -> Option<&ast::Expr> {
     let ast::Expr::Function(function) = expr else { return None };
@@ -49,7 +44,8 @@ pub(super) fn apart(qualify: Option<&ast::Expr>) -> (Option<(f64, bool)>, Option
 impl PlanBuilder {
     /// So many of the rows, or each with that probability.
     pub(super) fn sample_of(&mut self, node: Node, quantity: f64, is_percent: bool) -> Result<Node> {
-        let random = call("random", Vec::new(), SqlType::Double)?;
+        let random = ScalarFunction::named("random").ok_or_else(|| Error::internal("no random numbers"))?;
+        let random = Expr::new(ExprKind::Call(random, Vec::new()), SqlType::Double);
         self.drawn(node, (quantity, is_percent), random)
     }
 
@@ -62,8 +58,8 @@ impl PlanBuilder {
             return unsupported("REPEATABLE in a sample of anything but a stored table", position);
         };
         let given = vec![self.reference(id), Expr::constant(Value::Int(seed), SqlType::BigInt)];
-        let hash = call("hash", given, SqlType::BigInt)?;
-        let number = call("hash", vec![hash], SqlType::BigInt)?;
+        let hash = |given| Expr::new(ExprKind::Call(ScalarFunction::HASH, given), SqlType::BigInt);
+        let number = hash(vec![hash(given)]);
         self.drawn(node, of, number)
     }
 

@@ -229,7 +229,8 @@ impl Binder<'_> {
             return Err(Error::unsupported("a set-returning function of another one's rows").at(position));
         }
         // GROUP BY and ORDER BY mean what the select list has.
-        let known = level.unnested.iter().find(|u| level.clause != Clause::Select && same(&u.array, &array));
+        let is_other = matches!(level.clause, Clause::GroupBy | Clause::OrderBy);
+        let known = level.unnested.iter().find(|u| is_other && same(&u.array, &array));
         if let Some(column) = known.map(|u| u.column) {
             return Ok(Some(self.plan.reference(column).at(position)));
         }
@@ -242,7 +243,7 @@ impl Binder<'_> {
 
 /// Whether set-returning functions may stand in a clause.
 fn takes_sets(clause: Clause) -> bool {
-    matches!(clause, Clause::Select | Clause::GroupBy | Clause::OrderBy)
+    matches!(clause, Clause::Select | Clause::GroupBy | Clause::OrderBy | Clause::Values)
 }
 
 /// What a call of `unnest` in the select list unnests, and how many levels of it.

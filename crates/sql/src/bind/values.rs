@@ -25,8 +25,18 @@ impl Binder<'_> {
             }
             self.names.levels.push(Level::new(Clause::Values));
             let values = self.value_row(&row.content, targets);
-            self.names.levels.pop();
-            bound.push(values?);
+            let unnested = self.names.levels.pop().map(|level| level.unnested).unwrap_or_default();
+            if unnested.is_empty() {
+                bound.push(values?);
+            } else if targets.is_some() && rows.len() == 1 {
+                // INSERT of one row is INSERT of a SELECT list.
+                let node = self.plan.unnested(one_row(), unnested, None);
+                return Ok(self.computed_row(node, values?));
+            } else {
+                let message = "set-returning functions are not allowed in VALUES";
+                let position = row.content.first().and_then(|value| self.text.start(value));
+                return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).at(position));
+            }
         }
         let width = bound.first().map_or(0, Vec::len);
         if let Some(at) = bound.iter().position(|row| row.len() != width) {
@@ -41,15 +51,7 @@ impl Binder<'_> {
         if bound.iter().flatten().any(Expr::has_subquery) {
             let mut inputs = Vec::with_capacity(bound.len());
             for row in bound {
-                let mut output = Vec::with_capacity(width);
-                let mut computed = Vec::with_capacity(width);
-                for (name, expr) in names.iter().zip(row) {
-                    let column = self.plan.column_for(name, &expr);
-                    output.push(Output { name: name.clone(), column, literal: None });
-                    computed.push((column, expr));
-                }
-                let node = Node::new(Op::Map { input: Box::new(one_row()), columns: computed });
-                inputs.push(Bound { node, output });
+                inputs.push(self.computed_row(one_row(), row));
             }
             return match inputs.len() {
                 1 => Ok(inputs.remove(0)),
@@ -66,6 +68,18 @@ impl Binder<'_> {
         }
         let columns = output.iter().map(|o| o.column).collect();
         Ok(Bound { node: Node::new(Op::Values { columns, rows: bound }), output })
+    }
+
+    /// A row of VALUES, computed on top of what its values read.
+    fn computed_row(&mut self, node: Node, row: Vec<Expr>) -> Bound {
+        let (mut output, mut computed) = (Vec::with_capacity(row.len()), Vec::with_capacity(row.len()));
+        for (at, expr) in row.into_iter().enumerate() {
+            let name = format!("column{}", at + 1);
+            let column = self.plan.column_for(&name, &expr);
+            output.push(Output { name, column, literal: None });
+            computed.push((column, expr));
+        }
+        Bound { node: Node::new(Op::Map { input: Box::new(node), columns: computed }), output }
     }
 
     #[cold]
