@@ -527,6 +527,8 @@ fn chosen<T: Copy + Default>(all: &[(&str, T)], word: &str) -> T {
 
 #[cfg(test)]
 mod tests {
+    use base::SqlState;
+
     use super::*;
 
     #[test]
