@@ -11,7 +11,10 @@ impl Setting {
     /// Whether a statement may say a secret, which nobody else is to read.
     pub(crate) fn is_told_by(sql: &str) -> bool {
         let text = sql.to_ascii_lowercase();
-        let creates_one = text.contains("create") && text.contains("secret");
+        // CREATE OR REPLACE TEMPORARY SECRET at most.
+        let words: Vec<&str> =
+            text.split(|c: char| c.is_whitespace() || c == '(').filter(|word| !word.is_empty()).collect();
+        let creates_one = words.windows(5).any(|words| words[0] == "create" && words[1..].contains(&"secret"));
         creates_one || SETTINGS.iter().any(|s| matches!(s.kind, Kind::Secret) && text.contains(s.name))
     }
 

@@ -24,7 +24,7 @@ pub(super) fn copy(environment: &mut Environment, copy: Copy) -> Result<QueryRes
             let relation = Source::relation(&table).map_err(|e| e.at(name.position))?;
             let from = match (&environment.given, target) {
                 (Some(data), CopyTarget::Stdin) => From::Given(data.clone()),
-                (_, target) => From::File(path(target, "COPY FROM STDIN").map_err(|e| e.at(position))?),
+                (_, target) => From::File(path(target).map_err(|e| e.at(position))?),
             };
             let into = Into { name: &name, relation: &relation, columns: &columns, checked };
             from_file(environment, into, &fillings, &from, options).map_err(|e| e.at(position))
@@ -56,11 +56,12 @@ pub(super) fn needs_transaction(copy: &Copy) -> bool {
     }
 }
 
-fn path(target: CopyTarget, what: &str) -> Result<String> {
+/// The file that is copied from.
+fn path(target: CopyTarget) -> Result<String> {
     match target {
         CopyTarget::File(path) => Ok(path),
         CopyTarget::Stdin | CopyTarget::Stdout => {
-            Err(Error::unsupported(what).hint("name a file, which may be '/dev/stdin'"))
+            Err(Error::unsupported("COPY FROM STDIN").hint("name a file, which may be '/dev/stdin'"))
         }
     }
 }

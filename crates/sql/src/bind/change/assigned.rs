@@ -142,11 +142,20 @@ impl Binder<'_> {
             }
         }
         self.check_width(columns, values.len())?;
-        for (column, value) in columns.iter().zip(values) {
-            let target = self.assigned_target(column, to, assigned)?;
-            self.check_not_computed(&target).map_err(|e| e.at(self.text.name_position(column)))?;
-            assigned.values.push((target.attribute, assign(value, target.sql_type, &target.name)?));
-        }
+        columns.iter().zip(values).try_for_each(|(column, value)| self.assign_bound(assigned, column, value, to))
+    }
+
+    /// A column gets a value that is bound.
+    fn assign_bound(
+        &mut self,
+        assigned: &mut Assigned,
+        column: &ast::ObjectName,
+        value: Expr,
+        to: To<'_>,
+    ) -> Result<()> {
+        let target = self.assigned_target(column, to, assigned)?;
+        self.check_not_computed(&target).map_err(|e| e.at(self.text.name_position(column)))?;
+        assigned.values.push((target.attribute, assign(value, target.sql_type, &target.name)?));
         Ok(())
     }
 
@@ -228,12 +237,8 @@ impl Binder<'_> {
         self.plan.padded.extend(made);
         assigned.queries.push(bound.node);
         for (column, output) in columns.iter().zip(&bound.output) {
-            let target = self.assigned_target(column, to, assigned)?;
-            let position = self.text.name_position(column);
-            self.check_not_computed(&target).map_err(|e| e.at(position))?;
-            let value = self.plan.reference(output.column).at(position);
-            let value = assign(value, target.sql_type, &target.name)?;
-            assigned.values.push((target.attribute, value));
+            let value = self.plan.reference(output.column).at(self.text.name_position(column));
+            self.assign_bound(assigned, column, value, to)?;
         }
         Ok(())
     }

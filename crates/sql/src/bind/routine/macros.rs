@@ -21,6 +21,29 @@ use crate::{ObjectName, Statement};
 /// What a call puts in the place of each parameter.
 type Filled = Vec<(String, ast::Expr)>;
 
+/// What stands for calls: an expression, or a query if these are tables.
+pub(super) fn text_of_call(
+    name: &ObjectName,
+    parameters: Vec<RoutineParameter>,
+    is_table: bool,
+    body: String,
+) -> Routine {
+    Routine {
+        number: Routine::new_number(),
+        schema: schema_of_routine(name.schema.as_deref()),
+        name: name.name.clone(),
+        kind: RoutineKind::Function,
+        parameters,
+        returns: if is_table { Returns::Record } else { Returns::Value(SqlType::Null) },
+        domain: None,
+        is_set: is_table,
+        language: Language::Macro,
+        volatility: Volatility::Volatile,
+        is_strict: false,
+        body,
+    }
+}
+
 impl Binder<'_> {
     pub(super) fn create_macro(&mut self, create: &CreateMacroAst, text: &str) -> Result<Statement> {
         let mut name = self.text.object_name(&create.name)?;
@@ -69,20 +92,7 @@ impl Binder<'_> {
         let offset = |location| Some((self.text.positions?.offset(location)? - begin) as usize);
         let body = offset(overload.begin).zip(offset(overload.end)).and_then(|(from, to)| text.get(from..to));
         let Some(body) = body else { return unsupported("a macro in this place", name.position) };
-        Ok(Routine {
-            number: Routine::new_number(),
-            schema: schema_of_routine(name.schema.as_deref()),
-            name: name.name.clone(),
-            kind: RoutineKind::Function,
-            parameters,
-            returns: if overload.is_table { Returns::Record } else { Returns::Value(SqlType::Null) },
-            domain: None,
-            is_set: overload.is_table,
-            language: Language::Macro,
-            volatility: Volatility::Volatile,
-            is_strict: false,
-            body: body.trim_end().to_owned(),
-        })
+        Ok(text_of_call(name, parameters, overload.is_table, body.trim_end().to_owned()))
     }
 
     /// A call of a macro in an expression.

@@ -2,12 +2,13 @@
 //! decides the types; it stands wherever the body reads it.
 
 use base::{Error, Result, SqlState};
-use catalog::{Language, Mode, Returns, Routine, RoutineKind, RoutineParameter, schema_of_routine};
+use catalog::{Language, Mode, Routine, RoutineKind, RoutineParameter};
 use sqlparser::ast::{self, DataType};
 use sqlparser::tokenizer::{Token, Tokenizer};
 use types::SqlType;
 
 use super::INVALID_DEFINITION;
+use super::macros::text_of_call;
 use crate::bind::{Binder, fold, unsupported};
 use crate::dialect::MorselDialect;
 use crate::parse::{Ast, CreateRoutineAst, ReturnsAst, RoutineTypeAst, bare_expression};
@@ -67,20 +68,7 @@ impl Binder<'_> {
             _ => false,
         };
         let body = self.body_of_any(create, &parameters, is_table, &name)?;
-        let routine = Routine {
-            number: Routine::new_number(),
-            schema: schema_of_routine(name.schema.as_deref()),
-            name: name.name.clone(),
-            kind: RoutineKind::Function,
-            parameters,
-            returns: if is_table { Returns::Record } else { Returns::Value(SqlType::Null) },
-            domain: None,
-            is_set: is_table,
-            language: Language::Macro,
-            volatility: create.volatility,
-            is_strict: false,
-            body,
-        };
+        let routine = text_of_call(&name, parameters, is_table, body);
         // Those of other numbers of arguments stay.
         let mut known = self.resolver.routines(name.schema.as_deref(), &name.name);
         known.retain(|other| other.language == Language::Macro);
