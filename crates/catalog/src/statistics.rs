@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use storage::index::{IndexPart, Unique};
+use storage::index::{Deferrable, IndexPart, Unique};
 use types::{Chunk, Value};
 
 /// What is known of a table or file, as of the snapshot that the query reads.
@@ -42,6 +42,8 @@ pub struct IndexStatistics {
     pub only: Option<usize>,
     /// Whether rows, once it is complete, may have the same values.
     pub unique: Unique,
+    /// If they may for a while all the same: how long.
+    pub deferrable: Option<Deferrable>,
     /// Whether one of the attributes may be NULL.
     pub has_null: bool,
     /// Whether it knows all rows of the snapshot: one that was made later may not.
@@ -63,7 +65,7 @@ impl IndexStatistics {
 
     /// Whether no two rows that it has have the same values, NULL perhaps not being the same as another NULL.
     pub fn is_unique(&self) -> bool {
-        self.unique != Unique::No
+        self.unique != Unique::No && self.deferrable.is_none()
     }
 }
 

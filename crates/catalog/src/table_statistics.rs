@@ -35,6 +35,7 @@ impl Statistics for storage::Snapshot {
             parts: key.iter().map(|&attribute| IndexPart::ascending(attribute)).collect(),
             only: None,
             unique: Unique::Yes,
+            deferrable: None,
             is_primary: true,
             has_null: false,
             is_complete: true,
@@ -45,6 +46,7 @@ impl Statistics for storage::Snapshot {
             IndexStatistics {
                 name: definition.name.clone(),
                 is_primary: false,
+                deferrable: definition.deferrable,
                 unique: definition.unique,
                 has_null: definition.parts.iter().any(|part| !attributes[part.attribute].not_null),
                 parts: definition.parts.clone(),

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::{Arc, Weak};
 
 use base::memory::Reservation;
-use base::{Error, Result, SqlState};
+use base::{Budget, Error, Result, SqlState};
 use catalog::Field;
 use sql::Direction;
 use types::Chunk;
@@ -27,9 +27,36 @@ pub(crate) struct Cursor {
     pub place: i64,
 }
 
+/// 34000.
+const INVALID_CURSOR_NAME: SqlState = SqlState("34000");
+
+/// The error that there is no cursor of that name.
+#[cold]
+pub(crate) fn missing(name: &str) -> Error {
+    Error::new(INVALID_CURSOR_NAME, format!("cursor \"{name}\" does not exist"))
+}
+
 impl Cursor {
+    /// A cursor before the first of these rows, in a transaction; its memory is charged to the budget as long as it is there.
+    pub fn new(
+        (columns, chunks): (Vec<Field>, Vec<Chunk>),
+        (scrolls, holds): (bool, bool),
+        block: Option<&Arc<Block>>,
+        budget: &Budget,
+    ) -> Result<Self> {
+        let bytes = chunks.iter().map(Chunk::bytes).sum();
+        let chunks = Arc::new((chunks, budget.reserve(bytes, "cursor")?));
+        let block = block.map(|block| (Arc::downgrade(block), block.transaction.statement()));
+        Ok(Self { columns, chunks, scrolls, holds, block, place: 0 })
+    }
+
     fn rows(&self) -> i64 {
         self.chunks.0.iter().map(|chunk| chunk.rows() as i64).sum()
+    }
+
+    /// Whether it was there before a statement of its transaction.
+    pub fn is_from_before(&self, statement: u32) -> bool {
+        self.block.as_ref().is_none_or(|(_, made)| *made < statement)
     }
 
     /// Whether a session in that transaction has it.

@@ -1,4 +1,4 @@
-//! What a transaction has put off to its end: checks of foreign keys that are deferred, and which are.
+//! What a transaction has put off to its end: checks of keys that are deferred, and which are.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,12 +13,14 @@ pub(crate) enum Side {
     Referencing,
     /// Those that others reference.
     Referenced,
+    /// Those that must not have the same key.
+    Unique,
 }
 
-/// A foreign key: the table that has it, by its number, and its name.
+/// A key: the table that has it, by its number, and its name.
 pub(crate) type KeyName = (u64, String);
 
-/// A check of a foreign key that is put off.
+/// A check of a key that is put off.
 #[derive(Clone, Debug)]
 pub(crate) struct Pending {
     /// The statement that has changed the rows.

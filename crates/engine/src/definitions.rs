@@ -199,7 +199,9 @@ fn create_table(name: &str, table: &Table, kinship: Option<&Kinship>, catalog: &
         let definition = index.index.definition();
         let nulls = if definition.unique == Unique::Yes { " NULLS NOT DISTINCT" } else { "" };
         let columns = parts(table, &definition.parts);
-        lines.push(format!("    CONSTRAINT {} UNIQUE{nulls} ({columns})", quoted(&definition.name)));
+        let (what, nulls) = if definition.is_primary() { ("PRIMARY KEY", "") } else { ("UNIQUE", nulls) };
+        let deferrable = deferrable(definition.deferrable.map(|deferrable| deferrable.initially));
+        lines.push(format!("    CONSTRAINT {} {what}{nulls} ({columns}){deferrable}", quoted(&definition.name)));
     }
     for key in &table.foreign_keys {
         lines.push(format!("    CONSTRAINT {} {}", quoted(&key.name), references(table, key, catalog)));
@@ -276,12 +278,22 @@ pub(crate) fn references(table: &Table, key: &ForeignKey, catalog: &CatalogSnaps
         attributes.iter().map(name).collect::<Vec<_>>().join(", ")
     };
     let referred = match catalog.find(Some(&key.references.0), &key.references.1) {
-        Some(TableEntry::Table(to)) => format!(" ({})", names(to, &key.referred)),
+        Some(TableEntry::Table(to)) => format!("({})", names(to, &key.referred)),
         _ => String::new(),
     };
     let (to, full) = (full_name(&key.references.0, &key.references.1), if key.is_full { " MATCH FULL" } else { "" });
     let actions = key.on_update.clause("UPDATE") + &key.on_delete.clause("DELETE");
-    format!("FOREIGN KEY ({}) REFERENCES {to}{referred}{full}{actions}", names(table, &key.columns))
+    let deferrable = deferrable(key.deferrable);
+    format!("FOREIGN KEY ({}) REFERENCES {to}{referred}{full}{actions}{deferrable}", names(table, &key.columns))
+}
+
+/// What a constraint says about when it is checked.
+pub(crate) fn deferrable(deferrable: Option<bool>) -> &'static str {
+    match deferrable {
+        None => "",
+        Some(false) => " DEFERRABLE",
+        Some(true) => " DEFERRABLE INITIALLY DEFERRED",
+    }
 }
 
 /// The statement that makes an index of a table.

@@ -351,6 +351,13 @@ impl Environment {
         settings.into_iter().try_for_each(|(setting, before)| self.set(setting, before))
     }
 
+    /// The session's cursors, without those of transactions that have ended.
+    pub fn live_cursors(&mut self) -> &mut BTreeMap<String, Cursor> {
+        let block = self.block.as_ref();
+        self.cursors.retain(|_, cursor| cursor.is_of(block));
+        &mut self.cursors
+    }
+
     /// The session's own settings, as they are.
     pub fn settings_now(&self) -> (Settings, Told) {
         (self.settings.clone(), self.told.clone())

@@ -30,7 +30,7 @@ use catalog::Field;
 use plan::TableId;
 use runtime::query::Arguments;
 use storage::{Relation, Snapshot, Transaction};
-use types::{Chunk, Value};
+use types::Value;
 
 use crate::QueryResult;
 use crate::control::{self, ConcurrencyControl};
@@ -41,7 +41,7 @@ use crate::statement::{apply_few, rows_tag, tag_of};
 use crate::transaction::Block;
 use change::ShortChange;
 use plans::{Kept, KeptPlans, Text, Way};
-use short::Short;
+use short::{Row, Short};
 
 /// A plan that holds for a statement, with what it takes for this run.
 pub(crate) struct Fit {
@@ -165,7 +165,7 @@ fn run_change(
     environment.statement.compiled();
     let rows = |transaction: &Transaction| {
         let reads = transaction.reads();
-        change.source.columns(arguments, &|relation| transaction.snapshot(relation), reads.as_deref())
+        change.source.rows(arguments, &|relation| transaction.snapshot(relation), reads.as_deref())
     };
     let budget = || environment.statement_budget();
     let result = match &environment.block {
@@ -207,7 +207,7 @@ fn change_in_block(
     block: &Arc<Block>,
     change: &ShortChange,
     relation: &Arc<Relation>,
-    rows: Chunk,
+    rows: Vec<Row>,
 ) -> Option<QueryResult> {
     let tag = tag_of(&change.kind);
     match change.change(&block.transaction, relation, rows, &|| environment.statement_budget()) {

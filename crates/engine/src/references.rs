@@ -1,15 +1,18 @@
-//! Foreign keys: after each statement of a transaction, what it has done to rows that need others or that others need.
+//! Foreign keys: after each statement of a transaction, what it has done to rows that need others or that others need. And unique
+//! keys that can be deferred, whose indexes take rows as they come.
 //!
 //! What becomes of rows that referenced others which are gone is a statement of SQL, as PostgreSQL's triggers have it, run in
 //! the same transaction, so that it obeys all constraints and is looked after itself. Rows that reference others look for
 //! these in their unique index. Both note what they have read whatever the transaction's level is: so two transactions of which
 //! one inserts a row and the other deletes what it references do not both commit, and nobody has to lock a row.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use base::{Error, Result, SqlState};
 use catalog::{Action, CatalogSnapshot, ForeignKey, Table, TableEntry};
 use sql::ObjectName;
+use storage::index::OrderedIndex;
 use storage::transaction::{ChangedRows, Effect};
 use storage::{Relation, RowId, ScanOp, ScanPredicate};
 use types::ops::cast::{assign_value, format_value};
@@ -67,12 +70,12 @@ pub(crate) fn of_effects(
     run: Run,
 ) -> Result<()> {
     let catalog = environment.catalog();
-    let put_off = |referencing: &Arc<Relation>, key: &ForeignKey, side: Side, effect: &Arc<Effect>| {
+    let put_off = |of: &Arc<Relation>, (name, key): (&str, Option<bool>), side: Side, effect: &Arc<Effect>| {
         let mut deferred = block.deferred();
-        let (name, referencing) = ((referencing.number(), key.name.clone()), referencing.clone());
-        let is_deferred = key.deferrable.is_some_and(|initially| deferred.modes.is_deferred(&name, initially));
+        let (key, is_deferred) = ((of.number(), name.to_owned()), key);
+        let is_deferred = is_deferred.is_some_and(|initially| deferred.modes.is_deferred(&key, initially));
         if is_deferred {
-            deferred.pending.push(Pending { statement, key: name, referencing, side, effect: effect.clone() });
+            deferred.pending.push(Pending { statement, key, referencing: of.clone(), side, effect: effect.clone() });
         }
         is_deferred
     };
@@ -88,7 +91,8 @@ pub(crate) fn of_effects(
                 ChangedRows::Replaced(..) => key.on_update == Action::Refuse,
                 ChangedRows::Inserted(_) | ChangedRows::Updated(..) => continue,
             };
-            if refuses && put_off(&referencing.relation, key, Side::Referenced, effect) {
+            let named = (key.name.as_str(), key.deferrable);
+            if refuses && put_off(&referencing.relation, named, Side::Referenced, effect) {
                 continue;
             }
             let full = format!("{}.{}", quoted(schema), quoted(name));
@@ -107,11 +111,22 @@ pub(crate) fn of_effects(
                 ChangedRows::Updated(_, attributes) => attributes.iter().any(|a| key.columns.contains(a)),
                 ChangedRows::Deleted(_) | ChangedRows::Replaced(..) => false,
             };
-            if !comes || put_off(&referencing.table.relation, key, Side::Referencing, effect) {
+            let named = (key.name.as_str(), key.deferrable);
+            if !comes || put_off(&referencing.table.relation, named, Side::Referencing, effect) {
                 continue;
             }
             let TableEntry::Table(to) = catalog.lookup(Some(&key.references.0), &key.references.1)? else { continue };
             block.transaction.depend_on_reads(|| rows_have_come(block, effect, referencing.name, key, &to.relation))?;
+        }
+    }
+    for effect in effects.iter().filter(|effect| matches!(effect.rows, ChangedRows::Inserted(_))) {
+        let Some(of) = Named::of(&catalog, &effect.relation) else { continue };
+        for index in of.table.indexes.iter().filter(|index| index.index.definition().deferrable.is_some()) {
+            let deferrable = index.index.definition().deferrable;
+            let named = (index.name(), deferrable.map(|deferrable| deferrable.initially));
+            if !put_off(&of.table.relation, named, Side::Unique, effect) {
+                block.transaction.depend_on_reads(|| keys_are_unique(block, effect, &index.index))?;
+            }
         }
     }
     Ok(())
@@ -142,6 +157,12 @@ fn check_pending(environment: &mut Environment, block: &Arc<Block>, due: Vec<Pen
     block.transaction.next_statement();
     for Pending { key: (_, key), referencing, side, effect, .. } in due {
         let Some(of) = Named::of(&catalog, &referencing) else { continue };
+        if side == Side::Unique {
+            if let Some(index) = of.table.indexes.iter().find(|index| index.name() == key) {
+                block.transaction.depend_on_reads(|| keys_are_unique(block, &effect, &index.index))?;
+            }
+            continue;
+        }
         let Some(key) = of.table.foreign_keys.iter().find(|known| known.name == key) else { continue };
         match side {
             Side::Referencing => {
@@ -157,20 +178,21 @@ fn check_pending(environment: &mut Environment, block: &Arc<Block>, due: Vec<Pen
                     Reference { key, referencing: of.table, full, name: of.name, referenced: &referenced, run };
                 reference.rows_are_gone(environment, block, &effect)?;
             }
+            Side::Unique => {}
         }
     }
     Ok(())
 }
 
-/// SET CONSTRAINTS in a transaction. Error 42704 if there is none of a name, 42809 if one cannot be deferred.
+/// SET CONSTRAINTS; outside of a transaction there is nothing to defer. Error 42704 if there is none of a name, 42809 if one cannot be deferred.
 pub(crate) fn set_constraints(
     environment: &Environment,
-    block: &Block,
+    block: Option<&Block>,
     names: Option<Vec<ObjectName>>,
     deferred: bool,
 ) -> Result<()> {
     let Some(names) = names else {
-        block.deferred().modes.set_all(deferred);
+        block.iter().for_each(|block| block.deferred().modes.set_all(deferred));
         return Ok(());
     };
     let catalog = environment.catalog();
@@ -181,19 +203,26 @@ pub(crate) fn set_constraints(
             if wanted.schema.as_deref().is_some_and(|wanted| wanted != schema) {
                 continue;
             }
-            for key in table.foreign_keys.iter().filter(|key| key.name == wanted.name) {
-                if key.deferrable.is_none() {
+            let unique = table.indexes.iter().filter(|index| index.is_constraint).map(|index| index.index.definition());
+            let unique = unique.map(|key| (&key.name, key.deferrable.map(|deferrable| deferrable.initially)));
+            let primary = table.relation.primary_key_name();
+            let all = table.foreign_keys.iter().map(|key| (&key.name, key.deferrable)).chain(unique);
+            let all = all.chain(primary.iter().map(|name| (name, None)));
+            for (name, deferrable) in all.filter(|(name, _)| **name == wanted.name) {
+                if deferrable.is_none() {
                     let message = format!("constraint \"{}\" is not deferrable", wanted.name);
                     return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message).at(wanted.position));
                 }
-                keys.push((table.relation.number(), key.name.clone()));
+                keys.push((table.relation.number(), name.clone()));
             }
         }
         if keys.is_empty() {
             let message = format!("constraint \"{}\" does not exist", wanted.name);
             return Err(Error::new(SqlState::UNDEFINED_OBJECT, message).at(wanted.position));
         }
-        keys.into_iter().for_each(|key| block.deferred().modes.set(key, deferred));
+        if let Some(block) = block {
+            keys.into_iter().for_each(|key| block.deferred().modes.set(key, deferred));
+        }
     }
     Ok(())
 }
@@ -409,9 +438,7 @@ fn key_text(named: &[storage::Attribute], names: &[usize], values: &[Value], typ
 /// Error 23503 if rows that are new, or have another key, reference what is not there.
 fn rows_have_come(block: &Block, effect: &Effect, name: &str, key: &ForeignKey, to: &Arc<Relation>) -> Result<()> {
     let mut ids: Vec<RowId> = match &effect.rows {
-        ChangedRows::Inserted(placed) => {
-            placed.iter().flat_map(|(chunk, rows)| rows.clone().map(|row| RowId::new(*chunk, row))).collect()
-        }
+        ChangedRows::Inserted(placed) => inserted(placed).collect(),
         ChangedRows::Updated(ids, attributes) if attributes.iter().any(|a| key.columns.contains(a)) => ids.clone(),
         _ => return Ok(()),
     };
@@ -455,26 +482,51 @@ fn rows_have_come(block: &Block, effect: &Effect, name: &str, key: &ForeignKey, 
     if let Some(at) = there.iter().position(Option::is_none) {
         return Err(is_missing(name, &effect.relation, key, &found.row(rows[at])));
     }
-    if let Some(reads) = block.transaction.reads() {
-        let predicates: Vec<ScanPredicate> = key
-            .referred
-            .iter()
-            .zip(wanted.columns())
-            .map(|(&attribute, column)| {
-                let values = || (0..column.rows()).map(|row| column.value(row));
-                let op = if column.rows() <= MANY_KEYS {
-                    ScanOp::In(values().collect())
-                } else {
-                    let end = |value: Option<Value>| value.map(|value| (value, true));
-                    let (low, high) = (values().min_by(Value::total_cmp), values().max_by(Value::total_cmp));
-                    ScanOp::Between { low: end(low), high: end(high) }
-                };
-                ScanPredicate::new(attribute, referred[attribute].sql_type, op)
-            })
-            .collect();
-        reads.note(to, &predicates, key.referred.iter().copied());
+    note_keys(block, to, &key.referred, |at| {
+        let column = wanted.column(at);
+        (0..column.rows()).map(|row| column.value(row)).collect()
+    });
+    Ok(())
+}
+
+/// Error 23505 if one of the rows that have been inserted has the key of another one.
+fn keys_are_unique(block: &Block, effect: &Effect, index: &OrderedIndex) -> Result<()> {
+    let ChangedRows::Inserted(placed) = &effect.rows else { return Ok(()) };
+    let keys = block.transaction.snapshot(&effect.relation).check_unique(index, inserted(placed))?;
+    if !keys.is_empty() {
+        let attributes: Vec<usize> = index.definition().parts.iter().map(|part| part.attribute).collect();
+        note_keys(block, &effect.relation, &attributes, |at| keys.iter().map(|key| key[at].clone()).collect());
     }
     Ok(())
+}
+
+/// Rows with keys of a relation are read, whether they are there or not: `values` are those of each of the attributes.
+fn note_keys(block: &Block, relation: &Arc<Relation>, attributes: &[usize], values: impl Fn(usize) -> Vec<Value>) {
+    let Some(reads) = block.transaction.reads() else { return };
+    let schema = relation.schema().attributes();
+    let predicate = |(at, &attribute): (usize, &usize)| {
+        let values = values(at);
+        // Which rows have NULL is left open.
+        if values.iter().any(Value::is_null) {
+            return None;
+        }
+        let op = if values.len() <= MANY_KEYS {
+            ScanOp::In(values)
+        } else {
+            let end = |value: Option<&Value>| value.map(|value| (value.clone(), true));
+            let least = values.iter().min_by(|a, b| a.total_cmp(b));
+            let greatest = values.iter().max_by(|a, b| a.total_cmp(b));
+            ScanOp::Between { low: end(least), high: end(greatest) }
+        };
+        Some(ScanPredicate::new(attribute, schema[attribute].sql_type, op))
+    };
+    let predicates: Vec<ScanPredicate> = attributes.iter().enumerate().filter_map(predicate).collect();
+    reads.note(relation, &predicates, attributes.iter().copied());
+}
+
+/// The ids of rows that were inserted.
+fn inserted(placed: &[(usize, Range<usize>)]) -> impl Iterator<Item = RowId> {
+    placed.iter().flat_map(|(chunk, rows)| rows.clone().map(|row| RowId::new(*chunk, row)))
 }
 
 /// The same value of another type.

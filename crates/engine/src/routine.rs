@@ -13,6 +13,7 @@ mod block;
 mod calls;
 mod compile;
 mod convert;
+mod cursors;
 mod embedded;
 mod loops;
 mod materialise;
@@ -193,6 +194,14 @@ fn run_for(
     });
     environment.calls -= 1;
     outcome?
+}
+
+/// Looks for mistakes in the body of a routine that is to be made.
+pub(crate) fn check(environment: &Environment, routine: &Routine) -> Result<()> {
+    match routine.language {
+        Language::Procedural => compile::procedural(environment, &Arc::new(routine.clone())).map(drop),
+        Language::Sql | Language::Macro | Language::Aggregate => Ok(()),
+    }
 }
 
 /// The program of a routine, compiled once.

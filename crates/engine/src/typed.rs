@@ -3,7 +3,8 @@
 use base::Result;
 use storage::Attribute;
 use types::ops::cast::{TooLong, to_char_n, to_varchar};
-use types::{Column, ColumnBuilder, SqlType};
+use types::{Column, ColumnBuilder, SqlType, Value};
+
 /// A column with exactly the type of an attribute of a relation of that name. Only bare NULLs and the lengths of strings can
 /// differ: texts that are too long are error 22001.
 pub(crate) fn typed(column: Column, attribute: &Attribute, name: &str) -> Result<Column> {
@@ -21,13 +22,29 @@ pub(crate) fn typed(column: Column, attribute: &Attribute, name: &str) -> Result
     }
 }
 
-/// Strings as `varchar(n)` or `char(n)`; copied only if some of them changes.
-fn fitted(column: Column, to: SqlType) -> Result<Column> {
-    let fit = |text| match to {
+/// The same of one value, which stays what it is but for its length.
+pub(crate) fn fit(value: &mut Value, to: SqlType) -> Result<()> {
+    if let Value::Str(text) = value {
+        let fitted = fitted_text(text, to)?;
+        if fitted.len() != text.len() {
+            *value = Value::str(fitted);
+        }
+    }
+    Ok(())
+}
+
+/// A text as `varchar(n)` or `char(n)`.
+fn fitted_text(text: &str, to: SqlType) -> Result<&str> {
+    match to {
         SqlType::Char(n) => to_char_n(text, n, TooLong::Refuse),
         SqlType::Varchar(n) => to_varchar(text, n, TooLong::Refuse),
         _ => Ok(text),
-    };
+    }
+}
+
+/// Strings as `varchar(n)` or `char(n)`; copied only if some of them changes.
+fn fitted(column: Column, to: SqlType) -> Result<Column> {
+    let fit = |text| fitted_text(text, to);
     let rows = column.rows();
     let mut changed = false;
     for row in 0..rows {

@@ -2,7 +2,10 @@
 
 use std::any::TypeId;
 
-use sqlparser::ast::{BinaryOperator, Expr, Interval, UnaryOperator};
+use sqlparser::ast::{
+    BinaryOperator, ColumnOption, Expr, Interval, KeyOrIndexDisplay, NullsDistinctOption, UnaryOperator,
+    UniqueConstraint,
+};
 use sqlparser::dialect::{Dialect, PostgreSqlDialect, Precedence};
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
@@ -92,6 +95,12 @@ impl Dialect for MorselDialect {
         };
         parser.next_token();
         Some(parser.parse_subexpr(precedence).map(|expr| Expr::UnaryOp { op, expr: Box::new(expr) }))
+    }
+    fn parse_column_option(
+        &self,
+        parser: &mut Parser<'_>,
+    ) -> Result<Option<Result<Option<ColumnOption>, ParserError>>, ParserError> {
+        Ok(unique_with_nulls(parser).map(|unique| unique.map(|unique| Some(unique.into()))))
     }
     fn prec_value(&self, precedence: Precedence) -> u8 {
         POSTGRES.prec_value(precedence)
@@ -191,6 +200,30 @@ impl MorselDialect {
 }
 
 /// The operator `ISNULL`.
+/// `UNIQUE NULLS [NOT] DISTINCT`, which the library knows of tables only.
+fn unique_with_nulls(parser: &mut Parser<'_>) -> Option<Result<UniqueConstraint, ParserError>> {
+    use NullsDistinctOption::{Distinct, NotDistinct};
+    let nulls = if parser.parse_keywords(&[Keyword::UNIQUE, Keyword::NULLS, Keyword::NOT, Keyword::DISTINCT]) {
+        NotDistinct
+    } else if parser.parse_keywords(&[Keyword::UNIQUE, Keyword::NULLS, Keyword::DISTINCT]) {
+        Distinct
+    } else {
+        return None;
+    };
+    let unique = |characteristics| UniqueConstraint {
+        name: None,
+        index_name: None,
+        index_type_display: KeyOrIndexDisplay::None,
+        index_type: None,
+        columns: Vec::new(),
+        include: Vec::new(),
+        index_options: Vec::new(),
+        characteristics,
+        nulls_distinct: nulls,
+    };
+    Some(parser.parse_constraint_characteristics().map(unique))
+}
+
 fn is_isnull(token: &Token) -> bool {
     matches!(token, Token::Word(word) if word.quote_style.is_none() && word.value.eq_ignore_ascii_case("isnull"))
 }

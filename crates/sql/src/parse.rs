@@ -51,7 +51,10 @@ mod words;
 use std::ops::Range;
 
 use base::{Error, Result, SqlState};
-use sqlparser::ast::{ColumnOption, ColumnOptionDef, ObjectType, OnCommit, Query, SetExpr, Statement, TableConstraint};
+use sqlparser::ast::{
+    ColumnOption, ColumnOptionDef, ConstraintCharacteristics, DeferrableInitial, ObjectType, OnCommit, Query, SetExpr,
+    Statement, TableConstraint,
+};
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::Parser;
 use sqlparser::tokenizer::{Span, Token, TokenWithSpan, Tokenizer};
@@ -200,9 +203,21 @@ impl Parsed {
             | Statement::Truncate(_)
             | Statement::CreateIndex(_) => true,
             Statement::CreateTable(create) => {
-                let references = |option: &ColumnOptionDef| matches!(option.option, ColumnOption::ForeignKey(_));
-                create.columns.iter().flat_map(|column| &column.options).any(references)
-                    || create.constraints.iter().any(|c| matches!(c, TableConstraint::ForeignKey(_)))
+                let is_looked_after = |option: &ColumnOptionDef| match &option.option {
+                    ColumnOption::ForeignKey(_) => true,
+                    ColumnOption::PrimaryKey(key) => can_wait(key.characteristics.as_ref()),
+                    ColumnOption::Unique(key) => can_wait(key.characteristics.as_ref()),
+                    _ => false,
+                };
+                let is_asked_later = |constraint: &TableConstraint| match constraint {
+                    TableConstraint::ForeignKey(_) => true,
+                    TableConstraint::PrimaryKey(key) => can_wait(key.characteristics.as_ref()),
+                    TableConstraint::Unique(key) => can_wait(key.characteristics.as_ref()),
+                    _ => false,
+                };
+                create.columns.iter().flat_map(|column| &column.options).any(is_looked_after)
+                    || create.constraints.iter().any(is_asked_later)
+                    || self.like.indexes
                     || create.partition_of.is_some()
                     || create.partition_by.is_some()
                     || create.inherits.is_some()
@@ -352,6 +367,11 @@ fn parse_tokens(text: &str, base: usize, place: impl FnMut(&mut TokenWithSpan)) 
         }
     }
     Ok(Parsed { ast, positions, text: text.to_owned(), placeholders, insert, like, locks, subscripts })
+}
+
+/// Whether a key may be looked at later than its rows come.
+fn can_wait(said: Option<&ConstraintCharacteristics>) -> bool {
+    said.is_some_and(|said| said.deferrable == Some(true) || said.initially == Some(DeferrableInitial::Deferred))
 }
 
 /// Refuses what the parser and the binder could not follow.

@@ -10,6 +10,7 @@
 mod block;
 mod conditions;
 mod control;
+mod cursor;
 mod declare;
 mod lexer;
 mod parser;
@@ -18,5 +19,6 @@ mod simple;
 mod tree;
 
 pub use conditions::{state_of, static_state};
+pub use cursor::cursor_call;
 pub use parser::parse_body;
 pub use tree::*;

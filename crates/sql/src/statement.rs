@@ -10,7 +10,9 @@ mod with;
 
 use std::sync::Arc;
 
-use catalog::{Check, CheckOption, Commented, Filling, ForeignKey, IndexPart, Kinship, Name, Owner, Routine, Unique};
+use catalog::{
+    Check, CheckOption, Commented, Deferrable, Filling, ForeignKey, IndexPart, Kinship, Name, Owner, Routine, Unique,
+};
 use functions::Sequence;
 use functions::sequence::Shape;
 use plan::{Expr, Plan, TableSource};
@@ -428,6 +430,8 @@ pub struct IndexShape {
     pub only: Option<usize>,
     /// Whether it is that of a constraint.
     pub is_constraint: bool,
+    /// If that can be deferred: how. Other primary keys are no such indexes.
+    pub deferrable: Option<Deferrable>,
 }
 
 /// CREATE INDEX.

@@ -70,15 +70,6 @@ impl Bits {
         (whole + below.count_ones()) as usize
     }
 
-    /// To ask that of many rows.
-    pub(crate) fn ranks(&self) -> Ranks<'_> {
-        let mut before = [0; WORDS];
-        for word in 1..WORDS {
-            before[word] = before[word - 1] + self.0[word - 1].count_ones() as u16;
-        }
-        Ranks { of: self, before }
-    }
-
     /// The rows in order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = usize> + '_ {
         self.0.iter().enumerate().flat_map(|(number, &word)| {
@@ -92,17 +83,49 @@ impl Bits {
     }
 }
 
-/// How many rows of a set there are before each row.
-pub(crate) struct Ranks<'a> {
-    of: &'a Bits,
+/// A set of rows that knows how many of them there are before each row.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Ranked {
+    bits: Bits,
     /// Before the rows of each word.
     before: [u16; WORDS],
+    count: u16,
 }
 
-impl Ranks<'_> {
-    pub(crate) fn of(&self, row: usize) -> usize {
-        let below = self.of.0[row / 64] & ((1 << (row % 64)) - 1);
+impl Ranked {
+    pub(crate) fn bits(&self) -> &Bits {
+        &self.bits
+    }
+    pub(crate) fn has(&self, row: usize) -> bool {
+        self.bits.has(row)
+    }
+    pub(crate) fn count(&self) -> usize {
+        usize::from(self.count)
+    }
+
+    /// Adds a row that it does not have.
+    pub(crate) fn insert(&mut self, row: usize) {
+        debug_assert!(!self.has(row));
+        self.bits.insert(row);
+        self.count += 1;
+        self.before[row / 64 + 1..].iter_mut().for_each(|before| *before += 1);
+    }
+
+    /// How many rows there are before a row.
+    pub(crate) fn rank(&self, row: usize) -> usize {
+        let below = self.bits.0[row / 64] & ((1 << (row % 64)) - 1);
         usize::from(self.before[row / 64]) + below.count_ones() as usize
+    }
+}
+
+impl From<Bits> for Ranked {
+    fn from(bits: Bits) -> Self {
+        let (mut before, mut count) = ([0; WORDS], 0);
+        for (before, word) in before.iter_mut().zip(bits.0) {
+            *before = count;
+            count += word.count_ones() as u16;
+        }
+        Self { bits, before, count }
     }
 }
 
@@ -115,9 +138,13 @@ mod tests {
         for (start, end) in [(0, 0), (0, 1), (3, 64), (63, 65), (64, 128), (5, 1000), (0, WINDOW), (WINDOW, WINDOW)] {
             let bits = Bits::of_range(start..end);
             assert_eq!(bits, Bits::of(start..end));
-            let ranks = bits.ranks();
+            let (ranked, mut grown) = (Ranked::from(bits), Ranked::default());
+            (start..end).rev().for_each(|row| grown.insert(row));
+            assert_eq!((ranked.count(), grown.count(), grown.bits()), (end - start, end - start, &bits));
             let before = |row: usize| (start..end).filter(|r| *r < row).count();
-            (0..WINDOW).for_each(|row| assert_eq!((ranks.of(row), bits.rank(row)), (before(row), before(row))));
+            for row in 0..WINDOW {
+                assert_eq!([ranked.rank(row), grown.rank(row), bits.rank(row)], [before(row); 3]);
+            }
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockWriteGuard};
 
 use base::memory::Reservation;
 use base::{Budget, Result};
@@ -13,6 +13,7 @@ use crate::clock::View;
 use crate::scan::may_match;
 use crate::sidecar::Sidecar;
 use crate::statistics::{Bounds, ValueRange};
+use crate::values::Values;
 use crate::{CHUNK_ROWS, ChunkReader, ScanPredicate};
 
 /// Where a row is: never changes while the relation exists.
@@ -206,6 +207,13 @@ impl StoredChunk {
         bounds.iter_mut().zip(more).for_each(|(mine, new)| mine.merge(new));
     }
 
+    /// The bounds of its rows, to be widened for another one.
+    pub(crate) fn widening(&self) -> RwLockWriteGuard<'_, Box<[Bounds]>> {
+        let bounds = self.bounds.write().unwrap_or_else(PoisonError::into_inner);
+        self.is_widened.store(true, Ordering::Relaxed);
+        bounds
+    }
+
     /// Says what the range of a column is that was left before. The chunk grows no more.
     pub(crate) fn find_range(&self, attribute: usize, range: ValueRange) {
         self.bounds.write().unwrap_or_else(PoisonError::into_inner)[attribute].range = range;
@@ -244,6 +252,17 @@ impl StoredChunk {
         let attributes = self.bounds.read().unwrap_or_else(PoisonError::into_inner).len();
         let widened = widened.get_or_insert_with(|| vec![Bounds::default(); attributes].into());
         more.for_each(|(attribute, bounds)| widened[*attribute].merge(bounds));
+    }
+
+    /// The same for one row: its values of attributes, all at `place`.
+    pub(crate) fn widen_for_row(&self, values: &[(usize, Values<'_>)], place: usize) {
+        let mut widened = self.widened.write().unwrap_or_else(PoisonError::into_inner);
+        let none = || {
+            let attributes = self.bounds.read().unwrap_or_else(PoisonError::into_inner).len();
+            vec![Bounds::default(); attributes].into()
+        };
+        let widened = widened.get_or_insert_with(none);
+        values.iter().for_each(|(attribute, values)| widened[*attribute].add(*values, place));
     }
 
     /// What has changed in the chunk, if anything ever was.

@@ -19,7 +19,7 @@ pub use bytes::{IndexPart, RowOrder};
 pub use hash::HashIndex;
 pub use keys::Keys;
 pub use one_key::{KeyPart, OneKey};
-pub use ordered::{IndexDefinition, OrderedIndex, Unique};
+pub use ordered::{Deferrable, IndexDefinition, OrderedIndex, Unique};
 pub use slots::SlotIndex;
 
 use std::fmt::Debug;

@@ -21,6 +21,7 @@ mod lock;
 mod open;
 mod reader;
 pub mod relation;
+mod row_set;
 pub mod scan;
 pub mod schema;
 mod sidecar;

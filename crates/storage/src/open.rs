@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use base::memory::Reservation;
 use base::{Budget, Result};
-use types::{Buffer, Chunk, Column, FreeRows, Physical, SqlType, Str};
+use types::{Buffer, Chunk, Column, Datum, FreeRows, Physical, SqlType, Str};
 
 use crate::{CHUNK_ROWS, ColumnRef};
 
@@ -159,6 +159,18 @@ impl OpenColumn {
         }
     }
 
+    /// Writes the value of the row `at`, for which there is room.
+    fn append_datum(&mut self, at: usize, capacity: usize, datum: &Datum<'_>) {
+        let size = self.sql_type.physical().size();
+        assert!(datum.physical() == self.sql_type.physical() && (at + 1) * size <= self.values.capacity());
+        // SAFETY: in bounds, as asserted, and behind every view, as in `append`; the datum keeps the bytes of a string alive.
+        unsafe {
+            let target = self.values.as_ptr().cast_mut().add(at * size);
+            target.copy_from_nonoverlapping(datum.bytes().as_ptr(), size);
+            self.advance(at, capacity, 1, datum.nulls());
+        }
+    }
+
     /// Takes over rows that were written behind the rows `at`, of which `nulls` are NULL: copies the payload of long strings.
     ///
     /// # Safety
@@ -266,12 +278,23 @@ impl OpenChunk {
     /// Appends rows, for which there must be room in a chunk.
     pub(crate) fn append(&mut self, chunk: &Chunk, rows: &Rows<'_>) -> Result<()> {
         assert!(rows.len() <= self.room());
-        let before = self.parts();
+        let before = (self.parts(), self.capacity);
         self.make_room(rows.len())?;
         for (column, source) in self.columns.iter_mut().zip(chunk.columns()) {
             column.append(self.rows, self.capacity, source, rows);
         }
         self.added(rows.len(), before)
+    }
+
+    /// Appends one row, for which there must be room in a chunk.
+    pub(crate) fn append_row(&mut self, row: &[Datum<'_>]) -> Result<()> {
+        assert!(self.room() > 0 && row.len() == self.columns.len());
+        let before = (self.parts(), self.capacity);
+        self.make_room(1)?;
+        for (column, datum) in self.columns.iter_mut().zip(row) {
+            column.append_datum(self.rows, self.capacity, datum);
+        }
+        self.added(1, before)
     }
 
     /// Where the values of the next rows go, for at most `most` of them: at least one.
@@ -294,7 +317,7 @@ impl OpenChunk {
     /// The values are written, zeros where a row is NULL, and the payload of strings is alive.
     pub(crate) unsafe fn advance(&mut self, rows: usize, nulls: &[Option<&[u8]>]) -> Result<()> {
         assert!(rows <= self.capacity - self.rows);
-        let before = self.parts();
+        let before = (self.parts(), self.capacity);
         for (column, nulls) in self.columns.iter_mut().zip(nulls) {
             // SAFETY: as the caller promises.
             unsafe { column.advance(self.rows, self.capacity, rows, *nulls) };
@@ -342,10 +365,13 @@ impl OpenChunk {
         Ok(())
     }
 
-    /// Counts rows that were added; `before` are the parts that there were.
-    fn added(&mut self, rows: usize, before: usize) -> Result<()> {
-        self.layout += u32::from(self.parts() != before);
+    /// Counts rows that were added; `before` are the parts that there were, and the capacity.
+    fn added(&mut self, rows: usize, before: (usize, usize)) -> Result<()> {
         self.rows += rows;
+        if (self.parts(), self.capacity) == before {
+            return Ok(());
+        }
+        self.layout += 1;
         // String payload is known only now; a refusal leaves the rows to be truncated by whoever gives up.
         self.memory.resize(self.columns.iter().map(OpenColumn::bytes).sum())
     }

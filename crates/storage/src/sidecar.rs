@@ -13,17 +13,18 @@ mod version;
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use base::memory::Reservation;
 use base::{Budget, Result};
-use types::Column;
+use types::SqlType;
 
 use crate::bits::Bits;
 use crate::body::Overlay;
 use crate::clock::{Conflict, Stamp, View};
+use crate::row_set::RowSet;
 use crate::values::Values;
-use crate::{CHUNK_ROWS, WINDOW};
+use crate::{CHUNK_ROWS, Schema, WINDOW};
 use patch::Patch;
 use version::{Before, Version};
 
@@ -31,6 +32,8 @@ use version::{Before, Version};
 const WINDOWS: usize = CHUNK_ROWS / WINDOW;
 /// One of so many rows of a chunk has changed before it gets a new body.
 const FOLDED_SHARE: usize = 20;
+/// Bytes that are reserved beyond those that are used.
+const MORE: usize = 4096;
 /// So many versions are worth a look at which of them are needed.
 const MANY_VERSIONS: usize = 8;
 
@@ -42,7 +45,7 @@ pub(crate) struct Sidecar {
     windows: Box<[OnceLock<Box<RwLock<Window>>>]>,
     /// A bit for each window of which versions are left to be collected.
     left: AtomicU64,
-    memory: Mutex<Reservation>,
+    memory: Mutex<Memory>,
     /// Changes so far.
     changes: AtomicU64,
     /// Rows that were changed or deleted since it was made: some perhaps more often than once.
@@ -51,6 +54,13 @@ pub(crate) struct Sidecar {
     sealed: AtomicBool,
     /// Whether somebody will fold it.
     queued: AtomicBool,
+}
+
+/// What windows take of a budget, and what is reserved for them: some more, so that not every change asks for it.
+#[derive(Debug)]
+struct Memory {
+    reserved: Reservation,
+    used: usize,
 }
 
 /// How a change has ended.
@@ -71,8 +81,8 @@ struct Window {
     needed: usize,
 }
 
-/// New values of rows: by attribute a column, and where in all of these each of the rows has its value.
-pub(crate) type NewValues<'a> = (&'a [(usize, Column)], &'a [u32]);
+/// New values of rows: by attribute where they lie, and at which place of all of these each of the rows has its value.
+pub(crate) type NewValues<'a> = (&'a [(usize, Values<'a>)], &'a [u32]);
 
 /// A change of rows of one window.
 pub(crate) struct WindowChange<'a> {
@@ -80,6 +90,8 @@ pub(crate) struct WindowChange<'a> {
     pub rows: Bits,
     /// The new values of attributes. None: the rows are deleted.
     pub values: Option<NewValues<'a>>,
+    /// Of the relation.
+    pub schema: &'a Schema,
 }
 
 /// A row of a window as a view sees it. Nobody changes the window as long as this lives.
@@ -117,7 +129,7 @@ impl Sidecar {
             touched: AtomicU64::new(0),
             windows: (0..WINDOWS).map(|_| OnceLock::new()).collect(),
             left: AtomicU64::new(0),
-            memory: Mutex::new(budget.reserve(0, "update")?),
+            memory: Mutex::new(Memory { reserved: budget.reserve(0, "update")?, used: 0 }),
             changes: AtomicU64::new(0),
             changed_rows: AtomicUsize::new(0),
             sealed: AtomicBool::new(false),
@@ -143,18 +155,30 @@ impl Sidecar {
         self.windows[number].get_or_init(Box::default).write().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// A change is about to take about so many bytes.
     fn charge(&self, bytes: usize) -> Result<()> {
-        let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
-        let now = memory.bytes();
-        memory.resize(now + bytes)
+        let mut memory = self.memory();
+        let used = memory.used + bytes;
+        if used > memory.reserved.bytes() {
+            memory.reserved.resize(used + MORE)?;
+        }
+        memory.used = used;
+        Ok(())
     }
 
     /// A window takes `after` bytes, that took `before`, of which `charged` are charged already.
     fn settle(&self, before: usize, after: usize, charged: usize) {
-        let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
-        let now = (memory.bytes() + after).saturating_sub(before + charged);
+        let mut memory = self.memory();
+        let used = (memory.used + after).saturating_sub(before + charged);
+        memory.used = used;
         // What was estimated too low by little is not worth an error.
-        let _ = memory.resize(now);
+        if used > memory.reserved.bytes() || used + 4 * MORE < memory.reserved.bytes() {
+            let _ = memory.reserved.resize(used + MORE);
+        }
+    }
+
+    fn memory(&self) -> MutexGuard<'_, Memory> {
+        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The rows of a window that are alive for a view; none if all are.
@@ -168,7 +192,7 @@ impl Sidecar {
             .versions
             .iter()
             .filter(|version| !version.is_seen(view))
-            .for_each(|version| dead.remove(&version.deleted));
+            .for_each(|version| version.deleted.remove_from(&mut dead));
         (!dead.is_empty()).then(|| dead.complement())
     }
 
@@ -182,7 +206,7 @@ impl Sidecar {
         let before = unseen.filter_map(|version| version.before(attribute));
         // What was the body's before it was something else is the body's for the view.
         let mut of_body = Bits::default();
-        before.clone().for_each(|before| of_body.add(&before.of_body));
+        before.clone().for_each(|before| before.of_body.add_to(&mut of_body));
         patch.over(&range, &of_body, to);
         before.rev().for_each(|before| before.over(&range, &of_body, to));
     }
@@ -223,41 +247,58 @@ impl Sidecar {
     /// view. Nothing is changed then.
     pub(crate) fn change(&self, number: usize, change: &WindowChange<'_>, view: &View) -> Result<Changing> {
         let (stamp, statement) = view.own().expect("only transactions change rows");
-        self.charge(change.bytes())?;
+        let (rows, estimate) = (RowSet::of(&change.rows), change.bytes());
+        self.charge(estimate)?;
         let mut window = self.window_mut(number);
-        if let Err(conflict) = window.check(&change.rows, view) {
-            self.settle(0, 0, change.bytes());
+        if let Err(conflict) = window.check(&rows, view) {
+            self.settle(0, 0, estimate);
             return Ok(Changing::Refused(conflict));
         }
         if self.sealed.load(Ordering::Relaxed) {
-            self.settle(0, 0, change.bytes());
+            self.settle(0, 0, estimate);
             return Ok(Changing::Sealed);
         }
         self.changes.fetch_add(1, Ordering::Relaxed);
-        self.changed_rows.fetch_add(change.rows.count(), Ordering::Relaxed);
-        let bytes = window.bytes();
+        self.changed_rows.fetch_add(rows.count(), Ordering::Relaxed);
         // Whoever sees the bit waits for the latch.
         self.touched.fetch_or(1 << number, Ordering::AcqRel);
+        let (mut before, mut after) = (0, 0);
         let mut version = Version::new(stamp.clone(), statement);
         match change.values {
             None => {
-                version.deleted = change.rows;
-                window.dead.add(&change.rows);
+                rows.add_to(&mut window.dead);
+                version.deleted = rows;
             }
             Some((columns, places)) => {
-                for (attribute, column) in columns {
-                    let patch = window.patch_mut(*attribute, column);
-                    version.before.push(Before::of(patch, &change.rows, column));
-                    patch.put_all(&change.rows, column.into(), places);
+                version.before.reserve_exact(columns.len());
+                for (attribute, values) in columns {
+                    before += window.patch(*attribute).map_or(0, Patch::bytes);
+                    let patch = window.patch_mut(*attribute, change.schema.attributes()[*attribute].sql_type);
+                    version.before.push(match (rows.single(), places) {
+                        (Some(row), [place]) => {
+                            let was = Before::of_row(patch, row);
+                            patch.put(row, *values, *place as usize);
+                            was
+                        }
+                        _ => {
+                            let was = Before::of(patch, &change.rows);
+                            patch.put_all(&change.rows, *values, places);
+                            was
+                        }
+                    });
+                    after += patch.bytes();
                 }
             }
         }
+        after += version.bytes();
         window.versions.push(version);
         if window.versions.len() >= window.needed.max(MANY_VERSIONS) {
+            before += window.version_bytes();
             window.prune(&view.clock().moments());
             window.needed = 2 * window.versions.len();
+            after += window.version_bytes();
         }
-        self.settle(bytes, window.bytes(), change.bytes());
+        self.settle(before, after, estimate);
         Ok(Changing::Done)
     }
 
@@ -271,13 +312,13 @@ impl Sidecar {
         let Window { dead, patches, versions, .. } = &mut *window;
         for version in versions.extract_if(.., |version| version.is_of(stamp, first)).collect::<Vec<_>>().iter().rev() {
             revived += version.deleted.count();
-            dead.remove(&version.deleted);
+            version.deleted.remove_from(dead);
             for Before { attribute, of_body, rows, values } in &version.before {
                 if let Some(patch) = patches.iter_mut().find(|patch| patch.attribute == *attribute) {
-                    patch.forget(of_body);
-                    if let Some(values) = values {
+                    patch.forget(&of_body.bits());
+                    if let Some(values) = values.values() {
                         let places: Vec<u32> = (0..values.rows() as u32).collect();
-                        patch.put_all(rows, values.into(), &places);
+                        patch.put_all(&rows.bits(), values, &places);
                     }
                 }
             }
@@ -319,7 +360,7 @@ impl Sidecar {
             let committed = version.stamp.committed();
             let goes = committed.is_some_and(|timestamp| timestamp <= oldest);
             if goes {
-                dead.add(&version.deleted);
+                version.deleted.add_to(&mut dead);
             } else {
                 later = later.max(committed);
             }
@@ -409,25 +450,28 @@ pub(crate) enum Death {
 
 impl Window {
     fn bytes(&self) -> usize {
-        let patches: usize = self.patches.iter().map(Patch::bytes).sum();
-        patches + self.versions.iter().map(Version::bytes).sum::<usize>()
+        self.patches.iter().map(Patch::bytes).sum::<usize>() + self.version_bytes()
+    }
+
+    fn version_bytes(&self) -> usize {
+        self.versions.iter().map(Version::bytes).sum()
     }
 
     fn patch(&self, attribute: usize) -> Option<&Patch> {
         self.patches.iter().find(|patch| patch.attribute == attribute)
     }
 
-    fn patch_mut(&mut self, attribute: usize, of: &Column) -> &mut Patch {
+    fn patch_mut(&mut self, attribute: usize, sql_type: SqlType) -> &mut Patch {
         let at = self.patches.iter().position(|patch| patch.attribute == attribute);
         let at = at.unwrap_or_else(|| {
-            self.patches.push(Patch::new(attribute, of.physical()));
+            self.patches.push(Patch::new(attribute, sql_type));
             self.patches.len() - 1
         });
         &mut self.patches[at]
     }
 
     /// Whether the rows are as the view sees them, but for what its own transaction has done.
-    fn check(&self, rows: &Bits, view: &View) -> Result<(), Conflict> {
+    fn check(&self, rows: &RowSet, view: &View) -> Result<(), Conflict> {
         let (own, _) = view.own().expect("only transactions change rows");
         for version in self.versions.iter().filter(|version| version.touches(rows)) {
             if Arc::ptr_eq(&version.stamp, own) {
@@ -439,14 +483,17 @@ impl Window {
                 None => return Err(Conflict::Running(version.stamp.clone())),
             }
         }
-        if self.dead.touches(rows) { Err(Conflict::Newer) } else { Ok(()) }
+        let is_dead = match rows.single() {
+            Some(row) => self.dead.has(row),
+            None => self.dead.touches(&rows.bits()),
+        };
+        if is_dead { Err(Conflict::Newer) } else { Ok(()) }
     }
 
     /// Whether a row is as the view sees it; if only its keys count, whether it is there.
     fn check_row(&self, row: usize, keys_only: bool, view: &View) -> Result<(), Conflict> {
-        let rows = Bits::of_range(row..row + 1);
         if !keys_only {
-            return self.check(&rows, view);
+            return self.check(&RowSet::one(row), view);
         }
         let deleted = self.versions.iter().rev().find(|version| version.deleted.has(row));
         match deleted {
@@ -472,10 +519,14 @@ impl Window {
 impl WindowChange<'_> {
     /// About how many bytes its version and patches take.
     fn bytes(&self) -> usize {
-        let columns = self.values.map_or(0, |(columns, _)| {
-            let size = |column: &Column| column.bytes() / column.rows().max(1) + 1;
-            columns.iter().map(|(_, column)| 2 * size(column)).sum()
+        let columns = self.values.map_or(0, |(columns, places)| {
+            let of_texts =
+                |values: &Values<'_>| places.iter().map(|place| values.text_bytes(*place as usize)).sum::<usize>();
+            columns
+                .iter()
+                .map(|(_, values)| 2 * (places.len() * (values.physical().size() + 1) + of_texts(values)))
+                .sum()
         });
-        size_of::<Version>() + self.rows.count() * columns
+        size_of::<Version>() + columns
     }
 }

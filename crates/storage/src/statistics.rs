@@ -53,6 +53,16 @@ impl Summary {
         bounds
     }
 
+    /// Adds the row that columns end with, and widens these bounds for it.
+    pub(crate) fn add_row<'a>(&mut self, columns: impl Iterator<Item = Values<'a>>, row: usize, bounds: &mut [Bounds]) {
+        self.rows += 1;
+        for ((summary, column), bounds) in self.columns.iter_mut().zip(columns).zip(bounds) {
+            summary.bounds.add(column, row);
+            bounds.add(column, row);
+            distinct::add_one(&mut summary.sketch, column, row);
+        }
+    }
+
     /// As [`add`](Self::add), but for the distinct values: [`add_distinct`](Self::add_distinct) wants them of each column,
     /// and [`add_range`](Self::add_range) the ranges that `bounds_of` has left.
     pub(crate) fn add_bounds<'a>(

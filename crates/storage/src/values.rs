@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 use std::ops::Range;
 
 use types::column::Plain;
-use types::{Column, Physical};
+use types::{Column, Datum, Physical, Str};
 
 use crate::ColumnRef;
 
@@ -66,8 +66,25 @@ impl<'a> Values<'a> {
             .then(|| unsafe { std::slice::from_raw_parts(self.of.nulls.add(rows.start), rows.len()) })
     }
 
+    /// The bytes of a long string, which lie elsewhere.
+    pub(crate) fn text_bytes(self, row: usize) -> usize {
+        match self.physical {
+            Physical::Str => Some(self.get::<Str>(row)).filter(|text| !text.is_inline()).map_or(0, |text| text.len()),
+            _ => 0,
+        }
+    }
+
     pub(crate) fn is_null(self, row: usize) -> bool {
         self.nulls(row..row + 1).is_some_and(|n| n[0] != 0)
+    }
+}
+
+impl<'a> From<&'a Datum<'a>> for Values<'a> {
+    fn from(datum: &'a Datum<'a>) -> Self {
+        let nulls = datum.nulls().map_or(std::ptr::null(), <[u8]>::as_ptr);
+        let of = ColumnRef { data: datum.bytes().as_ptr(), nulls };
+        // SAFETY: one value lies there, aligned for all types, and with it or behind it the bytes of a string.
+        unsafe { Self::new(datum.physical(), of, 1) }
     }
 }
 

@@ -3,10 +3,12 @@
 mod buffer;
 mod builder;
 mod coded;
+mod datum;
 
 pub use buffer::Buffer;
 pub use builder::ColumnBuilder;
 use coded::Coded;
+pub use datum::Datum;
 
 use std::sync::Arc;
 

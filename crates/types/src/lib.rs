@@ -17,7 +17,7 @@ pub mod structs;
 pub mod value;
 
 pub use collation::Collation;
-pub use column::{Buffer, Chunk, Column, ColumnBuilder, FreeRows};
+pub use column::{Buffer, Chunk, Column, ColumnBuilder, Datum, FreeRows};
 pub use enumeration::EnumType;
 pub use sql_type::{Physical, SqlType};
 pub use string::Str;

@@ -8,10 +8,10 @@ use catalog::Field;
 use plan::Plan;
 use sql::{ArgumentUse, ChangeKind};
 use storage::{Relation, RowId, Transaction};
-use types::{Chunk, Column};
+use types::{Chunk, Column, Value};
 
-use super::short::Short;
-use crate::typed::typed;
+use super::short::{Row, Short};
+use crate::typed::{fit, typed};
 
 /// See the module.
 pub(crate) struct ShortChange {
@@ -53,10 +53,10 @@ impl ShortChange {
         &self,
         transaction: &Transaction,
         relation: &Arc<Relation>,
-        rows: Chunk,
+        mut rows: Vec<Row>,
         budget: &dyn Fn() -> Budget,
     ) -> Result<Option<usize>, Chunk> {
-        let count = rows.rows();
+        let count = rows.len();
         let is_simple = match self.kind {
             ChangeKind::Insert => count <= 1 && !relation.effects_are_noted(),
             ChangeKind::Update { moves, repeats } => !moves && !repeats,
@@ -64,21 +64,43 @@ impl ShortChange {
             ChangeKind::Truncate | ChangeKind::Upsert { .. } | ChangeKind::Merge { .. } => false,
         };
         if !is_simple || self.returning.is_some() {
-            return Err(rows);
+            return Err(self.source.chunk(&rows));
         }
-        if count == 0 {
-            return Ok(Some(0));
+        let done = match rows.as_mut_slice() {
+            [] => Some(()),
+            [row] => self.change_row(transaction, relation, row, budget),
+            rows => self.change_rows(transaction, relation, self.source.chunk(rows).into_columns()),
+        };
+        Ok(done.map(|()| count))
+    }
+
+    /// Inserts the row, or updates or deletes the one whose id comes first.
+    fn change_row(
+        &self,
+        transaction: &Transaction,
+        relation: &Arc<Relation>,
+        row: &mut [Value],
+        budget: &dyn Fn() -> Budget,
+    ) -> Option<()> {
+        let (id, values) = match self.kind {
+            ChangeKind::Insert => (None, row),
+            _ => row.split_first_mut().map(|(id, values)| (Some(id), values))?,
+        };
+        let attributes = relation.schema().attributes();
+        for (value, &attribute) in values.iter_mut().zip(&self.attributes) {
+            fit(value, attributes[attribute].sql_type).ok()?;
         }
-        let columns = rows.into_columns();
-        Ok(match self.kind {
-            ChangeKind::Insert => {
-                let Some(columns) = self.typed(relation, columns) else { return Ok(None) };
-                let row = Chunk::new(1, columns.into_iter().map(|(_, column)| column).collect());
-                transaction.insert_row(relation, &row, budget).ok()
+        match (&self.kind, id) {
+            (ChangeKind::Delete { .. }, Some(Value::Int(id))) => {
+                transaction.delete(relation, &[RowId::from_bits(*id as u64)])
             }
-            _ => self.change_rows(transaction, relation, columns),
+            (_, Some(Value::Int(id))) => {
+                let values: Vec<_> = self.attributes.iter().copied().zip(values.iter()).collect();
+                transaction.update_row(relation, RowId::from_bits(*id as u64), &values)
+            }
+            _ => transaction.insert_row(relation, values, budget),
         }
-        .map(|()| count))
+        .ok()
     }
 
     /// Updates or deletes the rows whose ids come first.

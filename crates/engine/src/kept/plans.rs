@@ -55,6 +55,8 @@ pub(crate) struct Kept {
     /// By literal and by parameter, whether it is an argument.
     open_literals: Vec<bool>,
     open_parameters: Vec<bool>,
+    /// By argument, its value if that is one of the text's own literals.
+    own: Vec<Option<Value>>,
 }
 
 /// How a plan is run.
@@ -163,11 +165,13 @@ impl Kept {
                 ArgumentSource::Parameter(number) => *open_parameters.get_mut(number)? = true,
             }
         }
+        let own = uses.iter().map(|usage| literal_value(usage, text)).collect();
         Some(Self {
             way,
             columns,
             tables,
             catalog: Arc::downgrade(catalog),
+            own,
             uses,
             sql: text.sql.to_owned(),
             template: text.template.clone(),
@@ -213,30 +217,27 @@ impl Kept {
     /// The arguments of a statement of the same template; none if the plan does not hold for it.
     pub fn arguments(&self, text: Text<'_>) -> Option<Arguments> {
         let own = self.text();
+        // A prepared statement has the same literals each time.
+        let is_same = self.sql == text.sql;
         let same_literal = |(number, open): (usize, &bool)| *open || own.literal(number) == text.literal(number);
         let same_parameter =
             |((own, now), open): ((&Parameter, &Parameter), &bool)| own.1 == now.1 && (*open || own.0 == now.0);
-        let same = self.open_literals.iter().enumerate().all(same_literal)
+        let same = (is_same || self.open_literals.iter().enumerate().all(same_literal))
             && own.parameters.len() == text.parameters.len()
             && own.parameters.iter().zip(text.parameters).zip(&self.open_parameters).all(same_parameter);
         if !same {
             return None;
         }
-        let value = |usage: &ArgumentUse| match usage.source {
-            ArgumentSource::Literal(at) => {
-                let number = literal_at(&self.template, at)?;
-                let literal = text.literal(number);
-                usage.value(match text.template.literals[number].is_number {
-                    true => ArgumentValue::Number(&literal),
-                    false => ArgumentValue::Text(&literal),
-                })
-            }
+        let value = |(usage, own): (&ArgumentUse, &Option<Value>)| match usage.source {
+            ArgumentSource::Literal(_) if is_same => own.clone(),
+            // Both texts have the same literals, at other places.
+            ArgumentSource::Literal(at) => literal_of(usage, text, literal_at(&self.template, at)?),
             ArgumentSource::Parameter(number) => {
                 let (value, sql_type) = &text.parameters[number];
                 usage.value(ArgumentValue::Parameter(value, *sql_type))
             }
         };
-        let values = self.uses.iter().map(value).collect::<Option<_>>()?;
+        let values = self.uses.iter().zip(&self.own).map(value).collect::<Option<_>>()?;
         let positions = match &self.way {
             Way::Query { prepared: Some(prepared), .. } => {
                 prepared.positions().iter().map(|&at| self.moved(at, text)).collect()
@@ -255,6 +256,22 @@ impl Kept {
             Some((_, now)) => now.range.start as u32,
         }
     }
+}
+
+/// The value of an argument that is a literal of this text; none of parameters.
+fn literal_value(usage: &ArgumentUse, text: Text<'_>) -> Option<Value> {
+    match usage.source {
+        ArgumentSource::Literal(at) => literal_of(usage, text, literal_at(text.template, at)?),
+        ArgumentSource::Parameter(_) => None,
+    }
+}
+
+fn literal_of(usage: &ArgumentUse, text: Text<'_>, number: usize) -> Option<Value> {
+    let literal = text.literal(number);
+    usage.value(match text.template.literals[number].is_number {
+        true => ArgumentValue::Number(&literal),
+        false => ArgumentValue::Text(&literal),
+    })
 }
 
 /// The number of the literal that begins at a byte offset.

@@ -38,7 +38,7 @@ const MOST_BYTES: usize = 1 << 20;
 /// A place in the frame, where a value lies.
 type Place = usize;
 /// A row of some places.
-type Row = Vec<Value>;
+pub(crate) type Row = Vec<Value>;
 /// Whether more rows are wanted; none: it gives up.
 type On = Option<bool>;
 /// What is done with each row, which lies in the frame.
@@ -253,21 +253,11 @@ impl Short {
         Some(rows)
     }
 
-    /// The same as columns.
-    pub fn columns(
-        &self,
-        arguments: &[Value],
-        snapshot: &dyn Fn(&Arc<Relation>) -> Snapshot,
-        reads: Option<&Reads>,
-    ) -> Option<Chunk> {
-        let mut columns: Vec<_> = self.types.iter().map(|of| ColumnBuilder::new(*of, 1)).collect();
-        let mut rows = 0;
-        self.each(arguments, snapshot, reads, &mut |run| {
-            columns.iter_mut().zip(&self.output).for_each(|(to, &place)| to.push_value(&run.frame[place]));
-            rows += 1;
-            Some(true)
-        })?;
-        Some(Chunk::new(rows, columns.into_iter().map(ColumnBuilder::finish).collect()))
+    /// Rows that it has given as columns.
+    pub fn chunk(&self, rows: &[Row]) -> Chunk {
+        let mut columns: Vec<_> = self.types.iter().map(|of| ColumnBuilder::new(*of, rows.len())).collect();
+        rows.iter().for_each(|row| columns.iter_mut().zip(row).for_each(|(to, value)| to.push_value(value)));
+        Chunk::new(rows.len(), columns.into_iter().map(ColumnBuilder::finish).collect())
     }
 
     /// Each table that it reads, with the hash of the primary key of the only row that it looks at, if that is told by the arguments

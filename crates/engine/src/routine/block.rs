@@ -61,8 +61,9 @@ impl Runner<'_> {
         let handler =
             guard.handlers.iter().find(|(conditions, _)| conditions.iter().any(|c| catches(c, error.state())));
         let Some((_, code)) = handler else { return Err(error) };
-        let (_, settings) = transaction.roll_back_to(SAVEPOINT)?;
+        let (first, settings) = transaction.roll_back_to(SAVEPOINT)?;
         self.environment.restore_settings(settings);
+        self.environment.cursors.retain(|_, cursor| cursor.is_from_before(first));
         transaction.release(SAVEPOINT)?;
         // What it has changed is seen as it was from here on.
         transaction.begin_statement(false, &self.environment.call)?;

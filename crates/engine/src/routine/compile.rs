@@ -3,6 +3,7 @@
 mod actions;
 mod block;
 mod control;
+mod cursor;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,7 +15,7 @@ use types::SqlType;
 
 use super::embedded::Embedded;
 use super::place_of;
-use super::program::{Action, Into, Place, Program, Query, Step};
+use super::program::{Action, BoundCursor, Into, Place, Program, Query, Step};
 use super::scope::{Kind, Scope, Variable};
 use super::trigger::VARIABLES;
 use crate::definitions::full_name;
@@ -36,6 +37,7 @@ struct Compiler<'a> {
     environment: &'a Environment,
     variables: Vec<Variable>,
     domains: HashMap<usize, Embedded>,
+    cursors: HashMap<usize, BoundCursor>,
     scope: Arc<Scope>,
     /// Loops and blocks around the place: label, number, and whether it is a loop.
     around: Vec<(Option<String>, usize, bool)>,
@@ -82,6 +84,7 @@ pub(super) fn anonymous(environment: &Environment, body: &tree::Block) -> Result
         routine: None,
         variables: compiler.variables,
         domains: compiler.domains,
+        cursors: compiler.cursors,
         given: Vec::new(),
         rows: Vec::new(),
         results: Vec::new(),
@@ -99,7 +102,8 @@ fn columns_of(routine: &Routine) -> Arc<[Field]> {
 impl<'a> Compiler<'a> {
     fn new(environment: &'a Environment) -> Self {
         let scope = Arc::new(Scope::default());
-        Self { environment, variables: Vec::new(), domains: HashMap::new(), scope, around: Vec::new(), numbers: 0 }
+        let (domains, cursors) = (HashMap::new(), HashMap::new());
+        Self { environment, variables: Vec::new(), domains, cursors, scope, around: Vec::new(), numbers: 0 }
     }
 
     fn variable(&mut self, name: &str, kind: Kind) -> usize {
@@ -135,6 +139,7 @@ impl<'a> Compiler<'a> {
             routine: Some(routine.clone()),
             variables: self.variables,
             domains: self.domains,
+            cursors: self.cursors,
             given,
             rows,
             results,

@@ -85,6 +85,7 @@ impl Runner<'_> {
                 self.set_found(rows > 0);
                 Ok(left)
             }
+            Range::Cursor(cursor, opening) => self.through_cursor(cursor, opening, (number, places), code),
             Range::Elements(array) => {
                 let (value, sql_type) = self.value(array)?;
                 let Some(element) = sql_type.element() else {
@@ -139,7 +140,7 @@ impl Runner<'_> {
 }
 
 /// What comes behind a round of a loop; none: the next one.
-fn after(flow: Flow, own: usize) -> Option<Flow> {
+pub(super) fn after(flow: Flow, own: usize) -> Option<Flow> {
     match flow {
         Flow::On => None,
         Flow::Leave { number, goes_on } if number == own => {

@@ -18,6 +18,8 @@ pub(super) struct Program {
     pub(super) variables: Vec<Variable>,
     /// Of those whose type is a domain, by slot: the value as one of that.
     pub domains: HashMap<usize, Embedded>,
+    /// Cursors with their queries, by slot.
+    pub(super) cursors: HashMap<usize, BoundCursor>,
     /// Those that what is given goes to.
     pub(super) given: Vec<usize>,
     /// Of a trigger's function: NEW and OLD.
@@ -83,9 +85,39 @@ pub(super) struct Guard {
 
 /// What FOR goes through.
 pub(super) enum Range {
-    Integers { reverse: bool, from: Embedded, to: Embedded, step: Option<Embedded> },
+    Integers {
+        reverse: bool,
+        from: Embedded,
+        to: Embedded,
+        step: Option<Embedded>,
+    },
     Rows(Query),
     Elements(Embedded),
+    /// The rows of a bound cursor.
+    Cursor(Place, Opening),
+}
+
+/// A cursor with its query.
+pub(super) struct BoundCursor {
+    pub scrolls: Option<bool>,
+    /// The variables for what it is given.
+    pub parameters: Vec<usize>,
+    pub query: Embedded,
+}
+
+/// What OPEN says: what the parameters of a bound cursor get, or whether one scrolls, and its query.
+pub(super) enum Opening {
+    Bound(Vec<(usize, Embedded)>),
+    Query(Option<bool>, Query),
+}
+
+/// Where FETCH and MOVE go; see [`sql::procedure::Motion`].
+pub(super) enum Motion {
+    Forward(Embedded),
+    Backward(Embedded),
+    All { backward: bool },
+    Absolute(Embedded),
+    Relative(Embedded),
 }
 
 /// What a step does; see [`sql::procedure::Action`].
@@ -113,6 +145,9 @@ pub(super) enum Action {
     Diagnostics(bool, Vec<(Place, String)>),
     /// CALL: the statement, and where what comes out goes, by the arguments' places.
     Call(Embedded, Vec<Option<Place>>),
+    Open(Place, Opening),
+    Fetch(Place, Motion, Option<Into>),
+    Close(Place),
     Nothing,
     End {
         commits: bool,

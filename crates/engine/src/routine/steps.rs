@@ -58,6 +58,9 @@ impl Runner<'_> {
             Action::Assert(condition, message) => self.assert(condition, message.as_ref())?,
             Action::Diagnostics(stacked, items) => self.diagnostics(*stacked, items)?,
             Action::Call(sql, places) => self.call(sql, places)?,
+            Action::Open(place, opening) => self.open(place, opening)?,
+            Action::Fetch(place, motion, into) => self.fetch(place, motion, into.as_ref())?,
+            Action::Close(place) => self.close(place)?,
             Action::Nothing => {}
             Action::End { commits } => self.end(*commits)?,
         }

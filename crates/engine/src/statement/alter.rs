@@ -229,6 +229,7 @@ impl Keys<'_> {
     }
 
     fn make(&self, environment: &Environment, definition: IndexDefinition) -> Result<Arc<OrderedIndex>> {
+        super::index::note_if_deferrable(environment, self.new, &definition)?;
         block(environment)?.transaction.create_index(self.new, definition, &environment.helpers("index"))
     }
 
@@ -240,7 +241,7 @@ impl Keys<'_> {
             Some(only) => Some(self.places[only]?),
             None => None,
         };
-        Some(IndexDefinition { name: definition.name.clone(), parts, unique: definition.unique, only })
+        Some(IndexDefinition { parts, only, ..definition.clone() })
     }
 }
 

@@ -1,23 +1,19 @@
 //! DECLARE, FETCH, MOVE, CLOSE.
 
-use std::sync::Arc;
-
 use base::{Error, Result, SqlState};
 use sql::CursorStatement;
-use types::Chunk;
 
 use super::result_columns;
-use crate::cursor::Cursor;
+use crate::cursor::{Cursor, missing};
 use crate::environment::Environment;
 use crate::execute;
 use crate::result::{QueryResult, Tag};
 
 const DUPLICATE_CURSOR: SqlState = SqlState("42P03");
-const INVALID_CURSOR_NAME: SqlState = SqlState("34000");
 
 pub(super) fn cursor(environment: &mut Environment, statement: CursorStatement) -> Result<QueryResult> {
     let block = environment.block.clone();
-    environment.cursors.retain(|_, cursor| cursor.is_of(block.as_ref()));
+    environment.live_cursors();
     match statement {
         CursorStatement::Declare { name, position, scrolls, holds, plan } => {
             if block.is_none() && !holds {
@@ -33,10 +29,8 @@ pub(super) fn cursor(environment: &mut Environment, statement: CursorStatement) 
             let running = execute::start(environment, &plan, false, environment.call.token())?;
             let chunks = QueryResult::running(columns.clone(), running).collect()?;
             // It stays when the statement has ended.
-            let bytes = chunks.iter().map(Chunk::bytes).sum();
-            let chunks = Arc::new((chunks, environment.database.0.budget.reserve(bytes, "cursor")?));
-            let block = block.map(|block| (Arc::downgrade(&block), block.transaction.statement()));
-            let cursor = Cursor { columns, chunks, scrolls, holds, block, place: 0 };
+            let budget = &environment.database.0.budget;
+            let cursor = Cursor::new((columns, chunks), (scrolls, holds), block.as_ref(), budget)?;
             environment.cursors.insert(name, cursor);
             Ok(QueryResult::done(Tag::Done("DECLARE CURSOR")))
         }
@@ -57,8 +51,4 @@ pub(super) fn cursor(environment: &mut Environment, statement: CursorStatement) 
             Ok(QueryResult::done(Tag::Done("CLOSE CURSOR")))
         }
     }
-}
-
-fn missing(name: &str) -> Error {
-    Error::new(INVALID_CURSOR_NAME, format!("cursor \"{name}\" does not exist"))
 }

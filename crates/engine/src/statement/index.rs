@@ -121,15 +121,29 @@ pub(super) fn of_constraints(
         let is_constraint = shape.is_constraint;
         let definition = definition(shape, is_taken);
         names.push(definition.name.clone());
+        note_if_deferrable(environment, relation, &definition)?;
         indexes.push(TableIndex { index: relation.add_index(definition), is_constraint });
     }
     indexes.sort_by(|a, b| a.name().cmp(b.name()));
     Ok(indexes)
 }
 
+/// Somebody looks after the keys of an index that can be deferred: what is done to rows is noted from now on.
+pub(super) fn note_if_deferrable(
+    environment: &Environment,
+    relation: &Arc<Relation>,
+    definition: &IndexDefinition,
+) -> Result<()> {
+    match (&environment.block, definition.deferrable) {
+        (_, None) => Ok(()),
+        (Some(block), _) => block.transaction.note_effects_on(relation),
+        (None, _) => Err(Error::internal("a key that can be deferred outside of a transaction")),
+    }
+}
+
 /// The index with a name that is free, unless somebody has named it.
 pub(super) fn definition(shape: IndexShape, is_taken: impl Fn(&str) -> bool) -> IndexDefinition {
-    let IndexShape { mut name, is_named, parts, unique, only, .. } = shape;
+    let IndexShape { mut name, is_named, parts, unique, only, deferrable, .. } = shape;
     if !is_named {
         let cut = |name: &str, most: usize| name[..name.floor_char_boundary(most)].to_owned();
         let numbered = (1..).map(|number: u32| {
@@ -139,7 +153,7 @@ pub(super) fn definition(shape: IndexShape, is_taken: impl Fn(&str) -> bool) -> 
         let first = cut(&name, MOST_NAME);
         name = std::iter::once(first).chain(numbered).find(|name| !is_taken(name)).unwrap_or_default();
     }
-    IndexDefinition { name, parts, unique, only }
+    IndexDefinition { name, parts, unique, only, deferrable }
 }
 
 /// ALTER INDEX ... RENAME TO: the index is made anew under its name, as errors tell that.

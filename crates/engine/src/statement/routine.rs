@@ -5,9 +5,10 @@ use std::sync::Arc;
 use base::{Error, Result};
 use catalog::{Routine, RoutineKind, TEMPORARY_SCHEMA};
 use plan::{Expr, eval};
-use sql::RoutineChange;
+use sql::{Resolver as _, RoutineChange};
 
 use crate::environment::Environment;
+use crate::resolver::Resolver;
 use crate::result::{QueryResult, Tag};
 use crate::routine;
 
@@ -39,6 +40,9 @@ pub(super) fn change(environment: &Environment, change: RoutineChange) -> Result
             (tag, environment.catalog_of(schema).drop_macro(schema, &name.name, if_exists), name.position)
         }
         RoutineChange::Create { routine, or_replace, position } => {
+            if Resolver::new(environment).setting("check_function_bodies").as_deref() != Some("off") {
+                routine::check(environment, &routine).map_err(|e| e.at(position))?;
+            }
             (what("CREATE", Some(routine.kind)), catalog.create_routine(*routine, or_replace), position)
         }
         RoutineChange::Drop { kind, names, if_exists, cascade, position } => {

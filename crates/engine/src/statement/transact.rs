@@ -71,8 +71,7 @@ pub(super) fn transact(environment: &mut Environment, kind: TransactionKind) -> 
         TransactionKind::RollbackTo(name) => {
             let (first, settings) = block(environment, "ROLLBACK TO SAVEPOINT")?.roll_back_to(&name)?;
             environment.restore_settings(settings);
-            let is_before = |cursor: &Cursor| cursor.block.as_ref().is_none_or(|(_, made)| *made < first);
-            environment.cursors.retain(|_, cursor| is_before(cursor));
+            environment.cursors.retain(|_, cursor| cursor.is_from_before(first));
             done("ROLLBACK")
         }
         TransactionKind::Release(name) => {
@@ -88,9 +87,7 @@ pub(super) fn set_constraints(
     names: Option<Vec<ObjectName>>,
     deferred: bool,
 ) -> Result<QueryResult> {
-    if let Some(block) = &environment.block {
-        references::set_constraints(environment, block, names, deferred)?;
-    }
+    references::set_constraints(environment, environment.block.as_deref(), names, deferred)?;
     Ok(QueryResult::done(Tag::Done("SET CONSTRAINTS")))
 }
 

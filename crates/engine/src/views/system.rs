@@ -150,7 +150,7 @@ impl System<'_> {
                 let name = key_name(table);
                 let sql = format!("CREATE UNIQUE INDEX {name} ON {full} USING btree ({})", names.join(", "));
                 let (options, expressions) = (vec![0; key.len()], Vec::new());
-                let (kind, is_of_nulls, predicate) = (KeyKind::Primary, false, None);
+                let (kind, is_of_nulls, predicate, deferrable) = (KeyKind::Primary, false, None, None);
                 all.push(TableKey {
                     schema,
                     table,
@@ -162,12 +162,14 @@ impl System<'_> {
                     expressions,
                     is_of_nulls,
                     predicate,
+                    deferrable,
                 });
             }
             for index in &of.indexes {
                 let definition = index.index.definition();
                 let columns = definition.parts.iter().map(|part| column(part.attribute)).collect();
                 let kind = match (index.is_constraint, definition.unique) {
+                    _ if definition.is_primary() => KeyKind::Primary,
                     (true, _) => KeyKind::Constraint,
                     (false, Unique::No) => KeyKind::Index,
                     (false, _) => KeyKind::Unique,
@@ -179,8 +181,9 @@ impl System<'_> {
                 let options = definition.parts.iter().map(option).collect();
                 let text_of = |at: usize| of.computed.get(at.checked_sub(of.fillings.len())?)?.sql.clone();
                 let expressions = definition.parts.iter().filter_map(|part| text_of(part.attribute)).collect();
-                let is_of_nulls = definition.unique == Unique::Yes;
+                let is_of_nulls = definition.unique == Unique::Yes && !definition.is_primary();
                 let predicate = definition.only.and_then(text_of);
+                let deferrable = definition.deferrable.map(|deferrable| deferrable.initially);
                 let name = index.name().to_owned();
                 all.push(TableKey {
                     schema,
@@ -193,6 +196,7 @@ impl System<'_> {
                     expressions,
                     is_of_nulls,
                     predicate,
+                    deferrable,
                 });
             }
         }
@@ -208,6 +212,8 @@ struct TableKey<'a> {
     /// The names of the columns, and their numbers.
     columns: Vec<(String, i64)>,
     kind: KeyKind,
+    /// If it can be deferred: whether it is from the beginning.
+    deferrable: Option<bool>,
     /// What makes its index.
     sql: String,
     /// How each of its columns is ordered: 1 if greater values come first, and 2 if NULL does.

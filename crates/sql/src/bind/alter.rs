@@ -19,7 +19,8 @@ use types::ops::cast::assign_value;
 use self::texts::{names_in, renamed_in};
 use super::coerce::assign;
 use super::computed::shown;
-use super::foreign_key::Own;
+use super::constraint::second_primary_key;
+use super::foreign_key::{Own, is_primary};
 use super::{Binder, fold, unsupported};
 use crate::parse::identity::{IdentityChange, identity_change};
 use crate::parse::kept_expression;
@@ -284,8 +285,18 @@ impl Binder<'_> {
                 self.add_foreign_key(key, key.name.as_ref(), &key.columns, not_valid, altered)
             }
             other => {
-                altered.has_new_key |= matches!(other, TableConstraint::PrimaryKey(_));
-                self.text.constraint(other, &mut altered.table)
+                let is_primary = matches!(other, TableConstraint::PrimaryKey(_));
+                if is_primary && altered.has_deferrable_key() {
+                    return Err(second_primary_key(&altered.table.name));
+                }
+                altered.has_new_key |= is_primary;
+                self.text.constraint(other, &mut altered.table)?;
+                let can_wait = altered.table.indexes.last().is_some_and(|index| index.deferrable.is_some());
+                if can_wait && altered.before.is_partitioned() {
+                    let what = "keys of partitioned tables that can be deferred";
+                    return unsupported(what, altered.table.name.position);
+                }
+                Ok(())
             }
         }
     }
@@ -316,6 +327,13 @@ impl Binder<'_> {
 }
 
 impl Altered<'_> {
+    /// Whether it has a primary key that can be deferred, and that stays.
+    fn has_deferrable_key(&self) -> bool {
+        let stays = |name: &String| !self.dropped_keys.iter().any(|(dropped, _)| dropped == name);
+        let indexes = self.before.statistics.indexes();
+        indexes.iter().any(|index| is_primary(index.deferrable) && stays(&index.name))
+    }
+
     /// A table that stays what it is.
     pub(super) fn new(before: Table, name: ObjectName) -> Self {
         let definition = |(field, filling): (&catalog::Field, Filling)| ColumnDefinition {

@@ -266,3 +266,8 @@ pub(super) fn asks_for_the_time(expr: &ast::Expr) -> bool {
         matches!(function.name.0.last(), Some(ObjectNamePart::Identifier(name)) if CLOCKS.contains(&fold(name).as_str()))
     })
 }
+
+pub(super) fn second_primary_key(table: &ObjectName) -> Error {
+    let message = format!("multiple primary keys for table \"{table}\" are not allowed");
+    Error::new(SqlState("42P16"), message).at(table.position)
+}

@@ -6,13 +6,15 @@ use base::{Error, Result, SqlState};
 use catalog::{CheckOption, Field, Filling, IndexPart, Kinship, Unique};
 use sqlparser::ast::{self, ColumnOption, ObjectType, OnCommit, TableConstraint};
 
+use super::constraint::second_primary_key;
+use super::foreign_key::{deferrable_key, is_primary};
 use super::index::unique_shape;
 use super::pivot::finds_values;
 use super::sequence::serial;
 use super::statement::fields;
 use super::{Binder, fold, unsupported};
 use crate::bind::parts::Text;
-use crate::{ColumnDefinition, CreateTable, CreateView, ObjectKind, ObjectName, Statement};
+use crate::{ColumnDefinition, CreateTable, CreateView, IndexShape, ObjectKind, ObjectName, Statement};
 
 /// Most columns of a table, as in PostgreSQL.
 const MAX_COLUMNS: usize = 1_600;
@@ -126,14 +128,13 @@ impl Binder<'_> {
                 }
                 ColumnOption::Default(expr) => filling = self.default_of(expr, sql_type, &name)?,
                 ColumnOption::PrimaryKey(key) => {
-                    refuse_deferrable(key.characteristics.as_ref(), table.name.position)?;
-                    if !table.primary_key.is_empty() {
-                        return Err(second_primary_key(&table.name));
-                    }
-                    table.primary_key = vec![index];
+                    let field = Field { name: name.clone(), sql_type, nullable };
+                    let fields = [table.columns.iter().map(ColumnDefinition::field).collect(), vec![field]].concat();
+                    nullable &= !set_primary_key(table, &fields, key, vec![index])?;
                 }
                 ColumnOption::Unique(unique) => {
-                    refuse_deferrable(unique.characteristics.as_ref(), table.name.position)?;
+                    let deferrable = deferrable_key(unique.characteristics.as_ref(), false)
+                        .map_err(|e| e.at(table.name.position))?;
                     let part = IndexPart::ascending(index);
                     let field = Field { name: name.clone(), sql_type, nullable };
                     let fields = [table.columns.iter().map(ColumnDefinition::field).collect(), vec![field]].concat();
@@ -142,7 +143,8 @@ impl Binder<'_> {
                         _ => Unique::ButNull,
                     };
                     let named = option.name.as_ref().or(unique.name.as_ref());
-                    table.indexes.push(unique_shape(&table.name, vec![part], &fields, named, nulls));
+                    let shape = unique_shape(&table.name, vec![part], &fields, named, nulls);
+                    table.indexes.push(IndexShape { deferrable, ..shape });
                 }
                 ColumnOption::Comment(_) => {}
                 // These need all columns.
@@ -264,32 +266,18 @@ impl Binder<'_> {
     }
 }
 
-/// 0A000 for a key whose rows are looked at when the transaction ends.
-fn refuse_deferrable(said: Option<&ast::ConstraintCharacteristics>, position: Option<u32>) -> Result<()> {
-    let is_deferrable = |said: &ast::ConstraintCharacteristics| {
-        said.deferrable == Some(true) || said.initially == Some(ast::DeferrableInitial::Deferred)
-    };
-    match said.is_some_and(is_deferrable) {
-        true => Err(Error::unsupported("DEFERRABLE unique and primary keys")
-            .hint("foreign keys can be deferred")
-            .at(position)),
-        false => Ok(()),
-    }
-}
-
 impl Text<'_> {
     pub(super) fn constraint(&mut self, constraint: &TableConstraint, table: &mut CreateTable) -> Result<()> {
         match constraint {
             TableConstraint::PrimaryKey(key) => {
-                refuse_deferrable(key.characteristics.as_ref(), table.name.position)?;
-                if !table.primary_key.is_empty() {
-                    return Err(second_primary_key(&table.name));
+                let columns = self.key_columns(&key.columns, table)?;
+                let fields: Vec<Field> = table.columns.iter().map(ColumnDefinition::field).collect();
+                if set_primary_key(table, &fields, key, columns.clone())? {
+                    columns.into_iter().for_each(|at| table.columns[at].nullable = false);
                 }
-                table.primary_key = self.key_columns(&key.columns, table)?;
                 Ok(())
             }
             TableConstraint::Unique(unique) => {
-                refuse_deferrable(unique.characteristics.as_ref(), table.name.position)?;
                 let shape = self.unique_constraint(unique, table)?;
                 table.indexes.push(shape);
                 Ok(())
@@ -354,9 +342,26 @@ impl Text<'_> {
     }
 }
 
-fn second_primary_key(table: &ObjectName) -> Error {
-    let message = format!("multiple primary keys for table \"{table}\" are not allowed");
-    Error::new(SqlState("42P16"), message).at(table.position)
+/// Gives a table its primary key. Whether it is one that can be deferred: an index, whose columns are not NULL.
+fn set_primary_key(
+    table: &mut CreateTable,
+    fields: &[Field],
+    key: &ast::PrimaryKeyConstraint,
+    columns: Vec<usize>,
+) -> Result<bool> {
+    if !table.primary_key.is_empty() || table.indexes.iter().any(|index| is_primary(index.deferrable)) {
+        return Err(second_primary_key(&table.name));
+    }
+    let deferrable = deferrable_key(key.characteristics.as_ref(), true).map_err(|e| e.at(table.name.position))?;
+    if deferrable.is_none() {
+        table.primary_key = columns;
+        return Ok(false);
+    }
+    let parts = columns.into_iter().map(IndexPart::ascending).collect();
+    let shape = unique_shape(&table.name, parts, fields, key.name.as_ref(), Unique::Yes);
+    let name = if shape.is_named { shape.name } else { format!("{}_pkey", table.name.name) };
+    table.indexes.push(IndexShape { name, deferrable, ..shape });
+    Ok(true)
 }
 
 /// 54000 if these are too many columns.

@@ -1,7 +1,7 @@
 //! FOREIGN KEY and REFERENCES: which rows of another table the rows of a table need.
 
 use base::{Error, Result, SqlState};
-use catalog::{Action, Field, ForeignKey, TEMPORARY_SCHEMA};
+use catalog::{Action, Deferrable, Field, ForeignKey, TEMPORARY_SCHEMA};
 use sqlparser::ast::{
     self, ColumnOption, ConstraintCharacteristics, ConstraintReferenceMatchKind, DeferrableInitial,
     ForeignKeyConstraint, Ident, ReferentialAction,
@@ -10,7 +10,7 @@ use types::SqlType;
 
 use super::constraint::free_name;
 use super::{Binder, fold, unsupported};
-use crate::{CreateTable, ObjectName, Resolved};
+use crate::{CreateTable, IndexShape, ObjectName, Resolved};
 
 const INVALID_FOREIGN_KEY: SqlState = SqlState("42830");
 
@@ -20,6 +20,9 @@ struct Referenced {
     primary_key: Vec<usize>,
     /// The attributes of each unique key.
     unique: Vec<Vec<usize>>,
+    /// And of those that can be deferred, and whether the primary key is one of them.
+    deferrable: Vec<Vec<usize>>,
+    has_deferrable_primary: bool,
     is_partitioned: bool,
 }
 
@@ -90,6 +93,10 @@ impl Binder<'_> {
             }
         };
         let referred = match key.referred_columns.as_slice() {
+            [] if referenced.has_deferrable_primary => {
+                let message = format!("cannot use a deferrable primary key for referenced table \"{to}\"");
+                return Err(Error::new(SqlState("55000"), message).at(position));
+            }
             [] if referenced.primary_key.is_empty() => {
                 let message = format!("there is no primary key for referenced table \"{to}\"");
                 return Err(Error::new(SqlState::UNDEFINED_OBJECT, message).at(position));
@@ -103,6 +110,10 @@ impl Binder<'_> {
         }
         let is_key =
             |unique: &Vec<usize>| unique.len() == referred.len() && referred.iter().all(|a| unique.contains(a));
+        if referenced.deferrable.iter().any(is_key) {
+            let message = format!("cannot use a deferrable unique constraint for referenced table \"{to}\"");
+            return Err(Error::new(SqlState("55000"), message).at(position));
+        }
         if !referenced.unique.iter().any(is_key) {
             let message = format!("there is no unique constraint matching given keys for referenced table \"{to}\"");
             return Err(Error::new(INVALID_FOREIGN_KEY, message).at(position));
@@ -158,11 +169,18 @@ impl Binder<'_> {
     }
 
     fn of_itself(&self, table: &CreateTable, fields: Vec<Field>, before: &Own) -> Referenced {
-        let others = table.indexes.iter().map(|index| index.parts.iter().map(|part| part.attribute).collect());
-        let others = others.chain(before.unique.iter().cloned());
+        let (deferrable, others): (Vec<_>, Vec<_>) = table.indexes.iter().partition(|index| index.deferrable.is_some());
+        let parts = |index: &IndexShape| index.parts.iter().map(|part| part.attribute).collect::<Vec<_>>();
+        let others = others.into_iter().map(parts).chain(before.unique.iter().cloned());
         let unique = others.chain((!table.primary_key.is_empty()).then(|| table.primary_key.clone())).collect();
-        let is_partitioned = before.is_partitioned;
-        Referenced { fields, primary_key: table.primary_key.clone(), unique, is_partitioned }
+        Referenced {
+            fields,
+            primary_key: table.primary_key.clone(),
+            unique,
+            has_deferrable_primary: deferrable.iter().any(|index| is_primary(index.deferrable)),
+            deferrable: deferrable.into_iter().map(parts).collect(),
+            is_partitioned: before.is_partitioned,
+        }
     }
 
     fn referenced(&mut self, name: &ObjectName) -> Result<Referenced> {
@@ -171,20 +189,35 @@ impl Binder<'_> {
             return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message).at(name.position));
         };
         let is_partitioned = table.is_partitioned();
-        let unique = table.statistics.indexes().into_iter().filter(|index| index.is_unique_of_all());
+        let all = table.statistics.indexes();
+        let deferrable = || all.iter().filter(|index| index.deferrable.is_some());
+        let has_deferrable_primary = deferrable().any(|index| is_primary(index.deferrable));
+        let deferrable = deferrable().map(catalog::IndexStatistics::attributes).collect();
+        let unique = all.iter().filter(|index| index.is_unique_of_all());
         let (primary, unique): (Vec<_>, Vec<_>) = unique.map(|i| (i.is_primary, i.attributes())).partition(|(p, _)| *p);
         let primary_key = primary.into_iter().next().map(|(_, key)| key).unwrap_or_default();
         let unique = unique.into_iter().map(|(_, key)| key);
         let unique = unique.chain((!primary_key.is_empty()).then(|| primary_key.clone())).collect();
-        Ok(Referenced { fields: table.fields, primary_key, unique, is_partitioned })
+        let fields = table.fields;
+        Ok(Referenced { fields, primary_key, unique, has_deferrable_primary, deferrable, is_partitioned })
     }
+}
+
+/// Whether a key can be deferred that is the primary one.
+pub(super) fn is_primary(deferrable: Option<Deferrable>) -> bool {
+    deferrable.is_some_and(|deferrable| deferrable.is_primary)
+}
+
+/// What is said of when a unique or primary key is looked at.
+pub(super) fn deferrable_key(said: Option<&ConstraintCharacteristics>, is_primary: bool) -> Result<Option<Deferrable>> {
+    Ok(deferrable(said)?.map(|initially| Deferrable { initially, is_primary }))
 }
 
 /// Whether a constraint is deferred from the beginning; none if it never is.
 fn deferrable(said: Option<&ConstraintCharacteristics>) -> Result<Option<bool>> {
     let Some(said) = said else { return Ok(None) };
     if said.enforced.is_some() {
-        return unsupported("NOT ENFORCED foreign keys", None);
+        return unsupported("NOT ENFORCED constraints", None);
     }
     let initially = said.initially.map(|initially| initially == DeferrableInitial::Deferred);
     match (said.deferrable, initially) {

@@ -6,6 +6,7 @@ use sqlparser::ast::{self, Ident, IndexColumn, IndexType, NullsDistinctOption, O
 
 use super::alter::Altered;
 use super::computed::label_of;
+use super::foreign_key::deferrable_key;
 use super::parts::Text;
 use super::scope::{Clause, Scope};
 use super::{Binder, fold, unsupported};
@@ -69,7 +70,8 @@ impl Binder<'_> {
             let named: Vec<String> = create.columns.iter().map(|column| label_of(&column.column.expr)).collect();
             format!("{}_{}_idx", table.name, distinct(named).join("_"))
         });
-        let shape = IndexShape { name, is_named, parts, unique, only, is_constraint: false };
+        let (is_constraint, deferrable) = (false, None);
+        let shape = IndexShape { name, is_named, parts, unique, only, is_constraint, deferrable };
         let mut altering = None;
         if altered.table.computed.len() > resolved.computed.len() {
             altered.table.indexes.push(shape.clone());
@@ -171,7 +173,9 @@ impl Text<'_> {
         };
         self.check_index_type(unique.index_type.as_ref(), table.name.position)?;
         let name = unique.name.as_ref().or(unique.index_name.as_ref());
-        Ok(unique_shape(&table.name, parts, &fields, name, nulls))
+        let deferrable =
+            deferrable_key(unique.characteristics.as_ref(), false).map_err(|e| e.at(table.name.position))?;
+        Ok(IndexShape { deferrable, ..unique_shape(&table.name, parts, &fields, name, nulls) })
     }
 }
 
@@ -185,7 +189,8 @@ pub(super) fn unique_shape(
 ) -> IndexShape {
     let is_named = name.is_some();
     let name = name.map_or_else(|| label(table, &parts, fields, "key"), fold);
-    IndexShape { name, is_named, parts, unique, only: None, is_constraint: true }
+    let (only, is_constraint, deferrable) = (None, true, None);
+    IndexShape { name, is_named, parts, unique, only, is_constraint, deferrable }
 }
 
 fn check_length(parts: Vec<IndexPart>) -> Result<Vec<IndexPart>> {

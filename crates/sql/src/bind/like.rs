@@ -1,10 +1,11 @@
 //! CREATE TABLE (LIKE t ...): columns of another table, and what else is asked for of it.
 
 use base::Result;
-use catalog::{Field, Filling, IndexStatistics, Kinship};
+use catalog::{Field, Filling, IndexStatistics, Kinship, Unique};
 use sqlparser::ast::{CreateTableLike, CreateTableLikeKind};
 
 use super::Binder;
+use super::foreign_key::is_primary;
 use super::index::label;
 use crate::{ColumnDefinition, CreateTable, IndexShape, ObjectName, Resolved, Table};
 
@@ -93,14 +94,18 @@ fn copy_indexes(from: &Table, table: &mut CreateTable) {
             table.primary_key = index.attributes();
             continue;
         }
-        let is_unique = index.is_unique();
-        let IndexStatistics { parts, unique, only, .. } = index;
+        let IndexStatistics { parts, unique, only, deferrable, .. } = index;
+        let is_unique = unique != Unique::No;
         table.computed.clone_from(&from.computed);
         let computed = from.computed.iter().map(|computed| &computed.field);
         let fields: Vec<Field> = from.fields.iter().chain(computed).cloned().collect();
         let is_plain = only.is_none() && parts.iter().all(|part| part.attribute < from.fields.len());
         let is_constraint = is_unique && is_plain;
-        let name = label(&table.name, &parts, &fields, if is_constraint { "key" } else { "idx" });
-        table.indexes.push(IndexShape { name, is_named: false, parts, unique, only, is_constraint });
+        let name = match is_primary(deferrable) {
+            true => format!("{}_pkey", table.name.name),
+            false => label(&table.name, &parts, &fields, if is_constraint { "key" } else { "idx" }),
+        };
+        let is_named = false;
+        table.indexes.push(IndexShape { name, is_named, parts, unique, only, is_constraint, deferrable });
     }
 }

@@ -93,7 +93,7 @@ pub(super) fn sql_type(name: &DataType, custom: Custom<'_>) -> Result<SqlType> {
             match (last.as_str(), arguments.as_slice()) {
                 ("bpchar", []) => SqlType::Text,
                 ("bpchar", [n]) => SqlType::Char(limit(n.parse().unwrap_or(0), "char")?),
-                ("string" | "name", []) => SqlType::Text,
+                ("string" | "name" | "refcursor", []) => SqlType::Text,
                 ("hugeint", []) => SqlType::decimal(38, 0),
                 ("long" | "oid" | "regtype" | "regnamespace" | "regproc", []) => SqlType::BigInt,
                 ("short", []) => SqlType::SmallInt,

@@ -36,10 +36,10 @@ impl Parser<'_> {
             return Ok(Declaration { name, shape, is_constant: false, not_null: false, default: None, line });
         }
         let is_constant = self.eat("constant");
-        if self.is("cursor") || self.is("refcursor") || self.is("no") || self.is("scroll") {
-            return Err(Error::unsupported("a cursor variable")
-                .hint("FOR ... IN query LOOP goes through the rows of a query")
-                .at(u32::try_from(at).ok()));
+        if let Some(cursor) = self.bound_cursor()? {
+            self.expect(";")?;
+            let shape = Shape::Cursor(Box::new(cursor));
+            return Ok(Declaration { name, shape, is_constant, not_null: false, default: None, line });
         }
         let shape = self.shape()?;
         let mut not_null = false;

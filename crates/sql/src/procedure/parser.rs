@@ -11,7 +11,7 @@ const MAX_NESTING: usize = 200;
 
 /// Parses a body: one block, which a semicolon may end. Positions of errors are bytes of the body.
 pub fn parse_body(body: &str) -> Result<Block> {
-    let mut parser = Parser { body, tokens: tokens(body)?, at: 0, depth: 0 };
+    let mut parser = Parser::new(body, tokens(body)?);
     let label = parser.label()?;
     let block = parser.block(label)?;
     parser.eat(";");
@@ -30,6 +30,10 @@ pub(super) struct Parser<'a> {
 }
 
 impl<'a> Parser<'a> {
+    pub fn new(body: &'a str, tokens: Vec<Token>) -> Self {
+        Self { body, tokens, at: 0, depth: 0 }
+    }
+
     pub fn kind(&self) -> &Kind {
         &self.tokens[self.at].kind
     }
@@ -56,7 +60,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn is_ahead(&self, by: usize, wanted: &str) -> bool {
+    pub fn is_ahead(&self, by: usize, wanted: &str) -> bool {
         matches!(self.ahead(by), Kind::Word(word) if word == wanted)
             || matches!(self.ahead(by), Kind::Sign(sign) if *sign == wanted)
     }

@@ -51,10 +51,11 @@ impl Parser<'_> {
                 Action::End { commits: word == "commit" }
             }
             "call" => self.call(line)?,
-            "open" | "fetch" | "move" | "close" => {
-                return Err(Error::unsupported("a cursor")
-                    .hint("FOR ... IN query LOOP goes through the rows of a query")
-                    .at(u32::try_from(at).ok()));
+            "open" => self.open()?,
+            "fetch" | "move" => self.fetch(word == "move")?,
+            "close" => {
+                self.next();
+                Action::Close(self.target()?)
             }
             "elsif" | "else" | "end" | "exception" | "when" | "then" | "" => return Err(self.unexpected("")),
             _ => self.statement(line)?,

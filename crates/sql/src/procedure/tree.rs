@@ -54,6 +54,55 @@ pub enum Shape {
     Record,
     /// `ALIAS FOR name`
     Alias(String),
+    /// A cursor with its query.
+    Cursor(Box<BoundCursor>),
+}
+
+/// `[[NO] SCROLL] CURSOR [(name type, ...)] FOR query`
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BoundCursor {
+    /// Whether it goes back, if that is told.
+    pub scrolls: Option<bool>,
+    /// Names and types of what it is given.
+    pub parameters: Vec<(String, String)>,
+    /// What it goes through.
+    pub query: Sql,
+}
+
+/// What a cursor is given.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Argument {
+    /// For which parameter, if that is told.
+    pub name: Option<String>,
+    /// The value.
+    pub value: Sql,
+}
+
+/// What OPEN says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Opening {
+    /// The query is the cursor's own.
+    Bound(Vec<Argument>),
+    /// `[[NO] SCROLL] FOR query`
+    Query(Option<bool>, Query),
+}
+
+/// Where FETCH and MOVE go.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Motion {
+    /// So many rows on.
+    Forward(Sql),
+    /// So many rows back.
+    Backward(Sql),
+    /// To the end, or before the first.
+    All {
+        /// To the latter.
+        backward: bool,
+    },
+    /// To the row of a number, from the end if it is negative.
+    Absolute(Sql),
+    /// To the row that is so far away.
+    Relative(Sql),
 }
 
 /// `WHEN condition OR ... THEN ...`
@@ -174,6 +223,12 @@ pub enum Action {
     Diagnostics(bool, Vec<(Target, String)>),
     /// `CALL name(argument, ...)`: the text of the whole, and of each argument.
     Call(Sql, Vec<Sql>),
+    /// OPEN.
+    Open(Target, Opening),
+    /// FETCH, or MOVE, which has no INTO.
+    Fetch(Target, Motion, Option<Into>),
+    /// CLOSE.
+    Close(Target),
     /// NULL.
     Nothing,
     /// COMMIT, or ROLLBACK.

@@ -301,8 +301,27 @@ impl Frozen {
 
     /// The value of a row, written to the cell.
     pub(crate) fn cell<'a>(&'a self, row: usize, cell: &'a mut Cell) -> Values<'a> {
-        // SAFETY: the words have room for one value of any type.
-        unsafe { self.decode(row..row + 1, None, cell.words.as_mut_ptr().cast(), &mut cell.null, &mut cell.texts) };
+        let to: *mut u8 = cell.words.as_mut_ptr().cast();
+        let Header { scheme, width, physical, has_null, .. } = self.header;
+        match scheme {
+            // SAFETY: the words have room for one value of any type.
+            Scheme::Text | Scheme::Symbols => unsafe {
+                self.decode(row..row + 1, None, to, &mut cell.null, &mut cell.texts);
+            },
+            Scheme::Numbers | Scheme::Dictionary => with_code!(width, C => {
+                let code = self.codes::<C>()[row];
+                cell.null = [u8::from(has_null && code.code() == 0)];
+                match scheme {
+                    _ if cell.null != [0] => cell.words = [0; 2],
+                    // SAFETY: as above, and the code is of an entry.
+                    Scheme::Numbers => unsafe { numbers::decode_some(&self.header, &[code], &[0], to) },
+                    // SAFETY: as above.
+                    _ => unsafe {
+                        dictionary::decode_some(self.entries().address().data, physical.size(), &[code], &[0], to);
+                    },
+                }
+            }),
+        }
         let nulls = if self.has_null() { cell.null.as_ptr() } else { std::ptr::null() };
         let address = ColumnRef { data: cell.words.as_ptr().cast(), nulls };
         // SAFETY: one value lies there, whose payload is in `self` or the cell; both are borrowed as long as it is used.

@@ -46,9 +46,25 @@ pub struct IndexDefinition {
     pub unique: Unique,
     /// If it is not of all rows: the attribute that is true of those that it has.
     pub only: Option<usize>,
+    /// If rows may have the same key for a while, and somebody else looks after that: how long.
+    pub deferrable: Option<Deferrable>,
+}
+
+/// A key that can be deferred: rows may have the same one until their statement ends, or their transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Deferrable {
+    /// Whether it is until their transaction ends from the beginning.
+    pub initially: bool,
+    /// Whether it is a primary key, whose attributes are not NULL.
+    pub is_primary: bool,
 }
 
 impl IndexDefinition {
+    /// Whether it is that of a primary key, which can be deferred: of others there is no such index.
+    pub fn is_primary(&self) -> bool {
+        self.deferrable.is_some_and(|deferrable| deferrable.is_primary)
+    }
+
     /// Whether the attribute decides where a row is in the index, or whether it is.
     pub fn is_of(&self, attribute: usize) -> bool {
         self.only == Some(attribute) || self.parts.iter().any(|part| part.attribute == attribute)
@@ -141,6 +157,11 @@ impl OrderedIndex {
             }
         }
         self.tree.get().map_or(0, |tree| tree.reader(&None).range(Bound::Unbounded, Bound::Unbounded).count())
+    }
+
+    /// Whether rows with such keys are refused as they come.
+    pub(crate) fn refuses_twice(&self, has_null: bool) -> bool {
+        self.definition.deferrable.is_none() && self.is_unique(has_null)
     }
 
     /// Writes the key of a row behind `key`. Returns whether something in it is NULL; nothing if the index does not have the row.

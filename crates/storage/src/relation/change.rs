@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use base::{Error, Result};
-use types::Column;
 
 use super::zone::null_refused;
 use super::{Commit, Relation, Snapshot, WindowRows};
@@ -109,7 +108,7 @@ impl Relation {
         view: &View,
     ) -> Result<(), Refused> {
         let values = values.map(|(columns, places)| (columns, &places[window.at.clone()]));
-        let change = WindowChange { rows: window.rows, values };
+        let change = WindowChange { rows: window.rows, values, schema: &self.schema };
         loop {
             match chunk.make_sidecar(&self.budget)?.change(window.number, &change, view)? {
                 Changing::Done => break,
@@ -135,11 +134,14 @@ impl Relation {
             let wanted = &self.schema.attributes()[*attribute];
             let null = |place: &u32| column.is_null(*place as usize);
             if wanted.not_null
-                && column.nulls().is_some()
+                && column.nulls(0..0).is_some()
                 && let Some(at) = places.iter().position(null)
             {
                 let mut row = snapshot().row(ids[at]);
-                columns.iter().for_each(|(attribute, column)| row[*attribute] = column.value(places[at] as usize));
+                for (attribute, values) in columns {
+                    let sql_type = self.schema.attributes()[*attribute].sql_type;
+                    row[*attribute] = crate::body::value(*values, places[at] as usize, sql_type);
+                }
                 return Err(null_refused(&self.name, &self.schema, &wanted.name, &row));
             }
         }
@@ -147,18 +149,29 @@ impl Relation {
     }
 
     /// Widens what is known of a chunk and of the relation for values that rows get, before anybody can see one.
-    fn widen(&self, chunk: &StoredChunk, columns: &[(usize, Column)], places: &[u32]) {
-        let bounds = |(attribute, column): &(usize, Column)| {
+    fn widen(&self, chunk: &StoredChunk, columns: &[(usize, Values<'_>)], places: &[u32]) {
+        if let [place] = places {
+            let place = *place as usize;
+            chunk.widen_for_row(columns, place);
+            let mut live = lock(&self.live);
+            for (attribute, values) in columns {
+                live.summary.columns[*attribute].bounds.add(*values, place);
+            }
+            drop(live);
+            self.widened.fetch_add(1, Ordering::Release);
+            return;
+        }
+        let bounds = |(attribute, values): &(usize, Values<'_>)| {
             // Those of other rows of the same statement do no harm.
-            let all = places.len() == column.rows();
+            let all = places.len() == values.rows();
             let (from, to) = match all {
-                true => (0, column.rows()),
+                true => (0, values.rows()),
                 false => {
                     let least = places.iter().min().map_or(0, |place| *place as usize);
                     (least, places.iter().max().map_or(0, |place| *place as usize + 1))
                 }
             };
-            (*attribute, Bounds::of(Values::from(column), from, to))
+            (*attribute, Bounds::of(*values, from, to))
         };
         let bounds: Vec<(usize, Bounds)> = columns.iter().map(bounds).collect();
         chunk.widen_changed(bounds.iter());

@@ -14,8 +14,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use base::memory::Reservation;
-use base::{Error, Result, SqlState};
-use types::{Chunk, Value};
+use base::{Error, Result};
+use types::{Chunk, Datum};
 
 use super::change::Refused;
 use super::indexes::Twice;
@@ -26,7 +26,7 @@ use super::{Append, Change, Record, Relation};
 use crate::body::Body;
 use crate::chunk::StoredChunk;
 use crate::clock::{Conflict, Stamp, What, Written};
-use crate::index::{IndexDefinition, Keys, Liveness, Taken};
+use crate::index::{Keys, Liveness, Taken};
 use crate::lock::lock;
 use crate::open::{OpenChunk, Rows};
 use crate::statistics::{Bounds, Summary};
@@ -140,15 +140,20 @@ impl Commit {
 
     /// Copies rows to the chunk that grows, which has room for them.
     pub(super) fn extend(&mut self, part: usize, chunk: &Chunk) -> Result<()> {
+        let rows = chunk.rows();
+        self.tail_for(part, rows).open.append(chunk, &Rows::Range(0..rows))
+    }
+
+    /// The chunk that grows, which is about to get so many rows.
+    fn tail_for(&mut self, part: usize, rows: usize) -> &mut Tail {
         let tail = self.zone.tails[part].as_mut().expect("there is room in it");
         let (number, from) = (tail.number, tail.open.rows());
-        let rows = chunk.rows();
         // Noted first: an error in between is undone as well.
         match self.written.iter_mut().rev().find(|w| w.number == number) {
             Some(written) => written.to = from + rows,
             None => self.written.push(Placed { number, part, from, to: from + rows, known: from, entered: from }),
         }
-        tail.open.append(chunk, &Rows::Range(0..rows))
+        tail
     }
 
     /// Lets the chunk of a part grow no more.
@@ -192,7 +197,9 @@ impl Commit {
         self.exchange_bodies();
         if let Some(stamp) = stamp {
             let mut live = lock(&self.relation.live);
-            self.written.iter().for_each(|w| drop(live.pending.insert(w.number as u32, stamp.clone())));
+            for written in self.written.iter().filter(|written| written.known < written.to) {
+                live.pending.insert(written.number as u32, stamp.clone());
+            }
         }
         self.enter_keys(stamp)?;
         self.summarise_rest(summary);
@@ -223,15 +230,15 @@ impl Commit {
 
     /// Places one row of a statement behind those that are there and enters its key; false if there is no room, and nothing is
     /// done.
-    pub(crate) fn add_row(&mut self, row: &Chunk, stamp: &Arc<Stamp>, statement: u32) -> Result<bool, Refused> {
+    pub(crate) fn add_row(&mut self, row: &[Datum<'_>], stamp: &Arc<Stamp>, statement: u32) -> Result<bool, Refused> {
         let [Some(tail)] = self.zone.tails.as_slice() else { return Ok(false) };
-        if tail.open.room() < row.rows() {
+        if tail.open.room() == 0 {
             return Ok(false);
         }
         let from = tail.open.rows();
         // Noted first: after an error it has to be forgotten.
-        self.steps.push((statement, tail.number, from..from + row.rows()));
-        self.extend(0, row)?;
+        self.steps.push((statement, tail.number, from..from + 1));
+        self.tail_for(0, 1).open.append_row(row)?;
         self.prepare(None, stamp)?;
         Ok(true)
     }
@@ -329,23 +336,20 @@ impl Commit {
                 if let Some(Taken { row, by, liveness }) =
                     index.insert(&keys, RowId::new(written.number, from), &*relation, &alive)?
                 {
-                    return Err(refused(by, liveness, &|| self.duplicate(&relation.key(), &reader.row(row.offset()))));
+                    return Err(refused(by, liveness, &|| {
+                        relation.duplicate(&relation.key(), &reader.row(row.offset()))
+                    }));
                 }
             }
             if let Some((row, Twice { index, by, liveness })) =
                 relation.enter_in_indexes(written.number, from..written.to, stamp)?
             {
-                return Err(refused(by, liveness, &|| self.duplicate(index.definition(), &reader.row(row.offset()))));
+                return Err(refused(by, liveness, &|| {
+                    relation.duplicate(index.definition(), &reader.row(row.offset()))
+                }));
             }
         }
         Ok(())
-    }
-
-    #[cold]
-    fn duplicate(&self, key: &IndexDefinition, row: &[Value]) -> Error {
-        let message = format!("duplicate key value violates unique constraint \"{}\"", key.name);
-        let (names, values) = self.relation.key_text(key, row);
-        Error::new(SqlState::UNIQUE_VIOLATION, message).detail(format!("Key ({names})=({values}) already exists."))
     }
 
     /// Bounds of rows that no worker has summarised; their distinct values, too, unless these are `left`.
@@ -356,6 +360,10 @@ impl Commit {
             let values = |a| body.values(a, written.to).expect("chunks that grow lie in arrays");
             let columns = (0..self.relation.schema.attributes().len()).map(values);
             let rows = written.known..written.to;
+            if rows.len() == 1 && !left {
+                into.add_row(columns, rows.start, &mut chunk.widening());
+                continue;
+            }
             chunk.widen(&if left { into.add_bounds(columns, rows, Bounds::of) } else { into.add(columns, rows) });
         }
     }

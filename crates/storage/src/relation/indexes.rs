@@ -10,8 +10,8 @@ mod tests;
 
 use std::sync::{Arc, PoisonError, Weak};
 
-use base::Result;
 use base::helpers::Helpers;
+use base::{Error, Result, SqlState};
 use types::Physical;
 
 use super::change::Refused;
@@ -173,11 +173,17 @@ impl Relation {
         }
     }
 
+    /// The name of the primary key, if there is one.
+    pub fn primary_key_name(&self) -> Option<String> {
+        (!self.schema.primary_key().is_empty()).then(|| format!("{}_pkey", self.name))
+    }
+
     /// The primary key, as if it were an ordered index.
     pub(super) fn key(&self) -> IndexDefinition {
         let part = |&attribute: &usize| IndexPart::ascending(attribute);
         let parts = self.schema.primary_key().iter().map(part).collect();
-        IndexDefinition { name: format!("{}_pkey", self.name), parts, unique: Unique::Yes, only: None }
+        let (name, only, deferrable) = (self.primary_key_name().unwrap_or_default(), None, None);
+        IndexDefinition { name, parts, unique: Unique::Yes, only, deferrable }
     }
 
     /// The names of a key's attributes, and its values in a row.
@@ -187,6 +193,14 @@ impl Relation {
         let names: Vec<&str> = attributes.clone().map(|(attribute, _)| attribute.name.as_str()).collect();
         let values: Vec<String> = attributes.map(|(attribute, at)| text(attribute.sql_type, &row[at])).collect();
         (names.join(", "), values.join(", "))
+    }
+
+    /// Error 23505: the row has the key of another one.
+    #[cold]
+    pub(crate) fn duplicate(&self, key: &IndexDefinition, row: &[types::Value]) -> Error {
+        let message = format!("duplicate key value violates unique constraint \"{}\"", key.name);
+        let (names, values) = self.key_text(key, row);
+        Error::new(SqlState::UNIQUE_VIOLATION, message).detail(format!("Key ({names})=({values}) already exists."))
     }
 
     /// Enters rows of a chunk in all ordered indexes, unless some key is taken.
@@ -202,7 +216,7 @@ impl Relation {
             for row in rows.clone().map(|row| RowId::new(chunk, row)) {
                 key.clear();
                 let Some(has_null) = index.key_of(self, row, &mut key) else { continue };
-                if index.is_unique(has_null) {
+                if index.refuses_twice(has_null) {
                     let taken = index.find(self, &key, |by| match self.liveness(by, stamp) {
                         _ if by == row => None,
                         Liveness::Dead => None,

@@ -11,9 +11,9 @@ use base::{Error, Result, SqlState};
 use types::{Chunk, SqlType, Value};
 
 use super::Relation;
-use crate::Schema;
 use crate::lock::lock;
 use crate::open::OpenChunk;
+use crate::{Attribute, Schema};
 
 /// A chunk that grows.
 #[derive(Debug)]
@@ -72,8 +72,12 @@ impl Relation {
 
 impl Relation {
     /// Error 23502 if a row has NULL where the schema refuses it.
-    pub(crate) fn check_nulls(&self, rows: &Chunk) -> Result<()> {
-        check_nulls(&self.name, &self.schema, rows)
+    pub(crate) fn check_row_nulls(&self, row: &[Value]) -> Result<()> {
+        let refused = |(attribute, value): (&Attribute, &Value)| attribute.not_null && value.is_null();
+        match self.schema.attributes().iter().zip(row).position(refused) {
+            None => Ok(()),
+            Some(at) => Err(null_refused(&self.name, &self.schema, &self.schema.attributes()[at].name, row)),
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use types::{Buffer, Column, ColumnBuilder, Physical, SqlType};
 
-use crate::bits::Bits;
+use crate::bits::{Bits, Ranked};
 use crate::body::Overlay;
 use crate::values::Values;
 use crate::{ColumnRef, WINDOW};
@@ -22,8 +22,8 @@ const LEAST: usize = 4;
 #[derive(Debug)]
 pub(crate) struct Patch {
     pub(super) attribute: usize,
-    physical: Physical,
-    rows: Bits,
+    sql_type: SqlType,
+    rows: Ranked,
     /// Whether each row has its own place. Otherwise its place is the number of rows before it.
     is_spread: bool,
     values: Buffer,
@@ -38,10 +38,18 @@ pub(crate) struct Patch {
 }
 
 impl Patch {
-    pub(super) fn new(attribute: usize, physical: Physical) -> Self {
+    pub(super) fn new(attribute: usize, sql_type: SqlType) -> Self {
         let values = Buffer::zeroed(0);
-        let (rows, nulls, texts) = (Bits::default(), Vec::new(), Vec::new());
-        Self { attribute, physical, rows, is_spread: false, values, nulls, texts, payload: 0, much: MUCH_TEXT }
+        let (rows, nulls, texts) = (Ranked::default(), Vec::new(), Vec::new());
+        Self { attribute, sql_type, rows, is_spread: false, values, nulls, texts, payload: 0, much: MUCH_TEXT }
+    }
+
+    /// The type of its values.
+    pub(super) fn sql_type(&self) -> SqlType {
+        self.sql_type
+    }
+    fn physical(&self) -> Physical {
+        self.sql_type.physical()
     }
 
     pub(super) fn bytes(&self) -> usize {
@@ -50,54 +58,45 @@ impl Patch {
 
     /// The rows that have values here.
     pub(super) fn rows(&self) -> &Bits {
-        &self.rows
+        self.rows.bits()
     }
 
     fn values(&self) -> Values<'_> {
         let of = ColumnRef { data: self.values.as_ptr(), nulls: self.nulls.as_ptr() };
         // SAFETY: the buffer has as many values as there are flags, zeros where nothing was written; long texts are in
         // `texts`.
-        unsafe { Values::new(self.physical, of, self.nulls.len()) }
+        unsafe { Values::new(self.physical(), of, self.nulls.len()) }
+    }
+
+    /// Where a row that has a value here has it.
+    fn place(&self, row: usize) -> usize {
+        if self.is_spread { row } else { self.rows.rank(row) }
     }
 
     /// Where the value of a row is, if it has one here.
     pub(super) fn find(&self, row: usize) -> Option<(Values<'_>, usize)> {
-        let place = || if self.is_spread { row } else { self.rows.rank(row) };
-        self.rows.has(row).then(|| (self.values(), place()))
+        self.rows.has(row).then(|| (self.values(), self.place(row)))
     }
 
     /// Calls `with` with the place of each of the rows, which all have values here, in order.
     fn each_place(&self, rows: &Bits, mut with: impl FnMut(usize, usize)) {
-        match (self.is_spread, *rows == self.rows) {
-            (true, _) => rows.iter().for_each(|row| with(row, row)),
-            (false, true) => rows.iter().enumerate().for_each(|(place, row)| with(row, place)),
-            (false, false) => {
-                let ranks = self.rows.ranks();
-                rows.iter().for_each(|row| with(row, ranks.of(row)));
-            }
-        }
+        rows.iter().for_each(|row| with(row, self.place(row)));
     }
 
     /// Writes the values of rows of a range, but for some, over others, of which the first is the range's.
     pub(super) fn over(&self, range: &Range<usize>, but: &Bits, to: &mut Overlay<'_>) {
         let asked = Bits::of_range(range.clone());
-        let wanted = self.rows.and(&asked).without(but);
+        let wanted = self.rows().and(&asked).without(but);
         if self.is_spread && wanted == asked {
             return to.put_run(self.values(), range.clone(), 0);
         }
         let first = range.start;
-        match self.is_spread {
-            true => to.put(self.values(), wanted.iter().map(|row| (row, row - first))),
-            false => {
-                let ranks = self.rows.ranks();
-                to.put(self.values(), wanted.iter().map(|row| (ranks.of(row), row - first)));
-            }
-        }
+        to.put(self.values(), wanted.iter().map(|row| (self.place(row), row - first)));
     }
 
     /// The values of rows, which are all here, in order.
-    pub(super) fn copy(&self, rows: &Bits, sql_type: SqlType) -> Column {
-        let mut to = ColumnBuilder::new(sql_type, rows.count());
+    pub(super) fn copy(&self, rows: &Bits) -> Column {
+        let mut to = ColumnBuilder::new(self.sql_type, rows.count());
         let values = self.values();
         self.each_place(rows, |_, place| crate::body::copy(values, place, &mut to));
         to.finish()
@@ -106,20 +105,36 @@ impl Patch {
     /// Sets the rows to values, whose places are given in the order of the rows.
     pub(super) fn put_all(&mut self, rows: &Bits, from: Values<'_>, places: &[u32]) {
         self.make_room(rows);
-        match self.physical.size() {
+        match self.physical().size() {
             1 => self.put_sized::<1>(rows, from, places),
             2 => self.put_sized::<2>(rows, from, places),
             4 => self.put_sized::<4>(rows, from, places),
             8 => self.put_sized::<8>(rows, from, places),
             _ => self.put_sized::<16>(rows, from, places),
         }
-        if self.physical == Physical::Str {
+        if self.physical() == Physical::Str {
             self.keep_texts(rows);
         }
     }
 
+    /// Sets one row to the value at a place.
+    pub(super) fn put(&mut self, row: usize, from: Values<'_>, at: usize) {
+        assert!(from.physical() == self.physical() && at < from.rows());
+        self.make_room_for(row);
+        let (place, size) = (self.place(row), self.physical().size());
+        self.nulls[place] = from.is_null(at).into();
+        // SAFETY: there is a value at `at`, and one for each flag.
+        unsafe {
+            let value = from.address().data.add(at * size);
+            self.values.as_mut_ptr().add(place * size).copy_from_nonoverlapping(value, size);
+        }
+        if self.physical() == Physical::Str {
+            self.keep_text(place);
+        }
+    }
+
     fn put_sized<const SIZE: usize>(&mut self, rows: &Bits, from: Values<'_>, places: &[u32]) {
-        assert!(self.physical.size() == SIZE && from.physical() == self.physical);
+        assert!(self.physical().size() == SIZE && from.physical() == self.physical());
         let (data, flags) = (from.address().data.cast::<[u8; SIZE]>(), from.nulls(0..from.rows()));
         let (to, mut nulls) = (self.values.as_mut_ptr().cast::<[u8; SIZE]>(), std::mem::take(&mut self.nulls));
         if places.len() == WINDOW && places.iter().zip(places[0]..).all(|(place, next)| *place == next) {
@@ -146,40 +161,38 @@ impl Patch {
 
     /// Has no values of these rows any more.
     pub(super) fn forget(&mut self, rows: &Bits) {
-        let left = self.rows.without(rows);
-        if left == self.rows {
+        let left = self.rows().without(rows);
+        if left == *self.rows() {
             return;
         }
         if !self.is_spread {
             let mut places = Vec::with_capacity(left.count());
             self.each_place(&left, |_, place| places.push(place as u32));
-            let mut rest = Self::new(self.attribute, self.physical);
+            let mut rest = Self::new(self.attribute, self.sql_type);
             rest.put_all(&left, self.values(), &places);
             *self = rest;
         }
-        self.rows = left;
+        self.rows = left.into();
     }
 
     /// Makes room for values of these rows.
     fn make_room(&mut self, rows: &Bits) {
-        let mut all = self.rows;
+        let mut all = *self.rows();
         all.add(rows);
-        let before = std::mem::replace(&mut self.rows, all);
-        if before == all || self.is_spread {
+        if all == *self.rows() {
             return;
         }
-        let count = all.count();
-        let room = if count > FEW { WINDOW } else { count.next_power_of_two().max(LEAST) };
-        let size = self.physical.size();
-        let old = before.count();
-        if room <= self.nulls.len() && count == old + 1 {
-            return self.make_gap(&before, old);
+        let before = std::mem::replace(&mut self.rows, all.into());
+        if self.is_spread {
+            return;
         }
+        let count = self.rows.count();
+        let room = if count > FEW { WINDOW } else { count.next_power_of_two().max(LEAST) };
+        let size = self.physical().size();
         let (mut values, mut nulls) = (Buffer::zeroed(room * size), vec![0; room]);
-        let is_spread = room == WINDOW;
-        let ranks = all.ranks();
-        for (from, row) in before.iter().enumerate() {
-            let to = if is_spread { row } else { ranks.of(row) };
+        self.is_spread = room == WINDOW;
+        for (from, row) in before.bits().iter().enumerate() {
+            let to = self.place(row);
             nulls[to] = self.nulls[from];
             // SAFETY: both places are in their buffers, one value each.
             unsafe {
@@ -187,15 +200,24 @@ impl Patch {
                 values.as_mut_ptr().add(to * size).copy_from_nonoverlapping(value, size);
             }
         }
-        (self.values, self.nulls, self.is_spread) = (values, nulls, is_spread);
+        (self.values, self.nulls) = (values, nulls);
     }
 
-    /// Moves the values behind the one new row up by one place.
-    fn make_gap(&mut self, before: &Bits, old: usize) {
-        let (ranks, size) = (self.rows.ranks(), self.physical.size());
-        let new = self.rows.without(before);
-        let Some(place) = new.iter().next().map(|row| ranks.of(row)) else { return };
-        self.nulls.copy_within(place..old, place + 1);
-        self.values.as_mut_slice().copy_within(place * size..old * size, (place + 1) * size);
+    /// Makes room for the value of a row.
+    fn make_room_for(&mut self, row: usize) {
+        if self.rows.has(row) {
+            return;
+        }
+        let old = self.rows.count();
+        if !self.is_spread && old == self.nulls.len() {
+            return self.make_room(&Bits::of_range(row..row + 1));
+        }
+        self.rows.insert(row);
+        if !self.is_spread {
+            // The values behind it move up by one place.
+            let (place, size) = (self.rows.rank(row), self.physical().size());
+            self.nulls.copy_within(place..old, place + 1);
+            self.values.as_mut_slice().copy_within(place * size..old * size, (place + 1) * size);
+        }
     }
 }

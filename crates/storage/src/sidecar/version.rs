@@ -1,15 +1,19 @@
 //! What rows were before a statement.
 
+mod old;
+
 use std::ops::Range;
 use std::sync::Arc;
 
-use types::{Column, ColumnBuilder};
+use types::ColumnBuilder;
 
 use super::patch::Patch;
-use crate::bits::Bits;
+use crate::bits::{Bits, Ranked};
 use crate::body::Overlay;
 use crate::clock::{Stamp, View};
+use crate::row_set::RowSet;
 use crate::values::Values;
+use old::Old;
 
 /// What rows of a window were before a statement of a transaction changed them.
 #[derive(Debug)]
@@ -17,7 +21,7 @@ pub(crate) struct Version {
     pub(super) stamp: Arc<Stamp>,
     statement: u32,
     /// The rows that were alive.
-    pub(super) deleted: Bits,
+    pub(super) deleted: RowSet,
     pub(super) before: Vec<Before>,
 }
 
@@ -26,63 +30,93 @@ pub(crate) struct Version {
 pub(crate) struct Before {
     pub(super) attribute: usize,
     /// Rows that had the body's values.
-    pub(super) of_body: Bits,
+    pub(super) of_body: RowSet,
     /// Others, and their values in the order of the rows.
-    pub(super) rows: Bits,
-    pub(super) values: Option<Column>,
+    pub(super) rows: RowSet,
+    pub(super) values: Old,
 }
 
 impl Before {
     /// What rows have whose newest values are in a patch, unless they are the body's.
-    pub(super) fn of(patch: &Patch, rows: &Bits, like: &Column) -> Self {
+    pub(super) fn of(patch: &Patch, rows: &Bits) -> Self {
         let own = rows.and(patch.rows());
-        let values = (!own.is_empty()).then(|| patch.copy(&own, like.sql_type()));
-        Self { attribute: patch.attribute, of_body: rows.without(&own), rows: own, values }
+        let values = if own.is_empty() { Old::None } else { Old::Column(patch.copy(&own)) };
+        let of_body = RowSet::of(&rows.without(&own));
+        Self { attribute: patch.attribute, of_body, rows: RowSet::of(&own), values }
+    }
+
+    /// The same of one row.
+    pub(super) fn of_row(patch: &Patch, row: usize) -> Self {
+        let (one, attribute) = (RowSet::one(row), patch.attribute);
+        match patch.find(row) {
+            None => Self { attribute, of_body: one, rows: RowSet::Empty, values: Old::None },
+            Some((values, at)) => {
+                Self { attribute, of_body: RowSet::Empty, rows: one, values: Old::value(values, patch.sql_type(), at) }
+            }
+        }
     }
 
     /// All of its rows.
     fn all(&self) -> Bits {
-        let mut all = self.of_body;
-        all.add(&self.rows);
+        let mut all = self.of_body.bits();
+        self.rows.add_to(&mut all);
         all
+    }
+
+    /// Whether it is of one row, and so is the other, of the same.
+    fn is_of_same_row(&self, other: &Self) -> bool {
+        let single = |before: &Self| match (&before.of_body, &before.rows) {
+            (RowSet::Empty, rows) | (rows, RowSet::Empty) => rows.single(),
+            _ => None,
+        };
+        single(self).is_some_and(|row| single(other) == Some(row))
     }
 
     /// Becomes what both say, of which the other one is about what came later.
     fn absorb(&mut self, newer: &Self) {
+        if self.is_of_same_row(newer) {
+            return;
+        }
         let known = self.all();
-        self.of_body.add(&newer.of_body.without(&known));
-        let more = newer.rows.without(&known);
-        let Some(theirs) = newer.values.as_ref().filter(|_| !more.is_empty()) else { return };
-        let mut all = self.rows;
+        self.of_body.add(&RowSet::of(&newer.of_body.bits().without(&known)));
+        let more = newer.rows.bits().without(&known);
+        let Some(theirs) = newer.values.values().filter(|_| !more.is_empty()) else { return };
+        let mut all = self.rows.bits();
         all.add(&more);
-        let mut to = ColumnBuilder::new(theirs.sql_type(), all.count());
-        let (own_ranks, their_ranks) = (self.rows.ranks(), newer.rows.ranks());
+        let mut to = ColumnBuilder::new(newer.values.sql_type(), all.count());
+        let (own_ranks, their_ranks) = (Ranked::from(self.rows.bits()), Ranked::from(newer.rows.bits()));
         for row in all.iter() {
-            match self.values.as_ref().filter(|_| self.rows.has(row)) {
-                Some(own) => crate::body::copy(own.into(), own_ranks.of(row), &mut to),
-                None => crate::body::copy(theirs.into(), their_ranks.of(row), &mut to),
+            match self.values.values().filter(|_| own_ranks.has(row)) {
+                Some(own) => crate::body::copy(own, own_ranks.rank(row), &mut to),
+                None => crate::body::copy(theirs, their_ranks.rank(row), &mut to),
             }
         }
-        (self.rows, self.values) = (all, Some(to.finish()));
+        (self.rows, self.values) = (RowSet::of(&all), Old::Column(to.finish()));
     }
 
     /// Where the value of a row is, if it is not the body's.
     pub(super) fn find(&self, row: usize) -> Option<(Values<'_>, usize)> {
-        let values = self.values.as_ref().filter(|_| self.rows.has(row))?;
-        Some((values.into(), self.rows.rank(row)))
+        let values = self.values.values().filter(|_| self.rows.has(row))?;
+        Some((values, self.rows.rank(row)))
     }
 
     /// Writes the values of rows of a range, but for some, over others, of which the first is the range's.
     pub(super) fn over(&self, range: &Range<usize>, but: &Bits, to: &mut Overlay<'_>) {
-        let Some(values) = &self.values else { return };
-        let (wanted, ranks) = (self.rows.and(&Bits::of_range(range.clone())).without(but), self.rows.ranks());
-        to.put(values.into(), wanted.iter().map(|row| (ranks.of(row), row - range.start)));
+        let Some(values) = self.values.values() else { return };
+        let rows = Ranked::from(self.rows.bits());
+        let wanted = rows.bits().and(&Bits::of_range(range.clone())).without(but);
+        to.put(values, wanted.iter().map(|row| (rows.rank(row), row - range.start)));
+    }
+
+    /// Bytes of memory.
+    fn bytes(&self) -> usize {
+        size_of::<Self>() + self.of_body.bytes() + self.rows.bytes() + self.values.bytes()
     }
 }
 
 impl Version {
     pub(super) fn new(stamp: Arc<Stamp>, statement: u32) -> Self {
-        Self { stamp, statement, deleted: Bits::default(), before: Vec::new() }
+        Self { stamp, statement, deleted: RowSet::Empty, before: Vec::new() }
     }
 
     /// Whether a view sees what came after it.
@@ -96,7 +130,7 @@ impl Version {
     }
 
     /// Whether it is of any of the rows.
-    pub(super) fn touches(&self, rows: &Bits) -> bool {
+    pub(super) fn touches(&self, rows: &RowSet) -> bool {
         let changed = |before: &Before| before.of_body.touches(rows) || before.rows.touches(rows);
         self.deleted.touches(rows) || self.before.iter().any(changed)
     }
@@ -107,8 +141,7 @@ impl Version {
     }
 
     pub(super) fn bytes(&self) -> usize {
-        let before = |before: &Before| size_of::<Before>() + before.values.as_ref().map_or(0, Column::bytes);
-        size_of::<Self>() + self.before.iter().map(before).sum::<usize>()
+        size_of::<Self>() + self.deleted.bytes() + self.before.iter().map(Before::bytes).sum::<usize>()
     }
 
     /// Whether both are committed, and each view that sees one sees the other, too.

@@ -95,6 +95,36 @@ impl Bounds {
         Self { range, nulls }
     }
 
+    /// Widens the bounds so that they hold for one more row, whose value is at `row`.
+    pub(crate) fn add(&mut self, column: Values<'_>, row: usize) {
+        if column.is_null(row) {
+            self.nulls += 1;
+            return;
+        }
+        let more = with_lane!(column.physical(), T => {
+            let key = T::widen(column.get::<T>(row).key());
+            match self.range {
+                ValueRange::Keys { min, max } if min <= key && key <= max => return,
+                _ => ValueRange::Keys { min: key, max: key },
+            }
+        }, {
+            let text = column.slice::<Str>(row..row + 1);
+            // SAFETY: whoever has made the values keeps the payload alive.
+            if self.has_text(unsafe { text[0].bytes() }) {
+                return;
+            }
+            text_range(text, None)
+        });
+        self.merge_range(&more);
+    }
+
+    fn has_text(&self, text: &[u8]) -> bool {
+        match &self.range {
+            ValueRange::Text { min, max, cut } => **min <= *text && (*text <= **max || *cut && text.starts_with(max)),
+            _ => false,
+        }
+    }
+
     /// Widens the bounds so that they hold for the other rows as well.
     pub fn merge(&mut self, other: &Self) {
         self.nulls += other.nulls;

@@ -26,15 +26,8 @@ pub(super) fn add(sketch: &mut Sketch, column: Values<'_>, from: usize, bounds: 
     let mut writer = sketch.writer();
     let is_null = |row: usize| nulls.is_some_and(|nulls| nulls[row] != 0);
     match (&bounds.range, column.physical()) {
-        (_, physical) if to - from <= FEW => {
-            for row in (from..to).filter(|&row| !is_null(row)) {
-                if physical == Physical::Str {
-                    // SAFETY: the column that the header comes from owns its payload.
-                    writer.insert(unsafe { hash_ends(column.get::<Str>(row)) });
-                } else {
-                    each_hash(column, row, row + 1, |_, hash| writer.insert(hash));
-                }
-            }
+        _ if to - from <= FEW => {
+            (from..to).filter(|&row| !is_null(row)).for_each(|row| insert(&mut writer, column, row));
         }
         (ValueRange::Keys { min, max }, Physical::I16 | Physical::I32 | Physical::I64)
             if max - min < SPAN.min((to - from) as i128) && nulls.is_none() =>
@@ -57,6 +50,22 @@ pub(super) fn add(sketch: &mut Sketch, column: Values<'_>, from: usize, bounds: 
                 }
             }),
         },
+    }
+}
+
+/// Adds one value, unless it is NULL.
+pub(super) fn add_one(sketch: &mut Sketch, column: Values<'_>, row: usize) {
+    if !column.is_null(row) {
+        insert(&mut sketch.writer(), column, row);
+    }
+}
+
+fn insert(writer: &mut SketchWriter<'_>, column: Values<'_>, row: usize) {
+    if column.physical() == Physical::Str {
+        // SAFETY: the column that the header comes from owns its payload.
+        writer.insert(unsafe { hash_ends(column.get::<Str>(row)) });
+    } else {
+        each_hash(column, row, row + 1, |_, hash| writer.insert(hash));
     }
 }
 

@@ -4,10 +4,11 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use base::Result;
-use types::Chunk;
+use types::{Chunk, Value};
 
 use super::{Reads, Transaction};
 use crate::RowId;
+use crate::index::OrderedIndex;
 use crate::lock::lock;
 use crate::relation::{Relation, Snapshot};
 
@@ -82,6 +83,27 @@ impl Transaction {
 }
 
 impl Snapshot {
+    /// Error 23505 if one of the rows that are there still has, in an index that does not look after that itself, the key of another
+    /// row. Otherwise the keys that were asked about: those that have no NULL, unless NULLs are alike.
+    pub fn check_unique(&self, index: &OrderedIndex, rows: impl Iterator<Item = RowId>) -> Result<Vec<Vec<Value>>> {
+        let (relation, definition) = (self.relation(), index.definition());
+        let (mut key, mut asked) = (Vec::new(), Vec::new());
+        for row in rows.filter(|row| self.sees(*row)) {
+            key.clear();
+            let Some(has_null) = index.key_of(&**relation, row, &mut key) else { continue };
+            if !index.is_unique(has_null) {
+                continue;
+            }
+            let other = |found: RowId| (found != row && self.sees(found)).then_some(());
+            let values = self.row(row);
+            if index.find(&**relation, &key, other).is_some() {
+                return Err(relation.duplicate(definition, &values));
+            }
+            asked.push(definition.parts.iter().map(|part| values[part.attribute].clone()).collect());
+        }
+        Ok(asked)
+    }
+
     /// The rows that have keys, each the only one, by a unique index over these attributes: `keys` has a column for each of them,
     /// of its type. None if there is no such index.
     pub fn find_unique(&self, attributes: &[usize], keys: &Chunk) -> Option<Vec<Option<RowId>>> {
@@ -97,7 +119,7 @@ impl Snapshot {
         let indexes = self.relation().indexes();
         let index = indexes.iter().find(|index| {
             let of: Vec<usize> = index.definition().parts.iter().map(|part| part.attribute).collect();
-            index.is_unique(false) && is_permutation(&of)
+            index.refuses_twice(false) && is_permutation(&of)
         })?;
         let columns: Vec<_> = index.definition().parts.iter().map(|part| column(&part.attribute)).collect();
         let mut key = Vec::new();

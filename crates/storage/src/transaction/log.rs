@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use base::helpers::Helpers;
 use base::{Budget, Error, Result};
-use types::{Chunk, Column};
+use types::{Chunk, Column, ColumnBuilder, Datum, Value};
 
 use super::effects::{ChangedRows, Effect};
 use super::validate::{self, Reads};
@@ -17,7 +17,8 @@ use crate::index::{IndexDefinition, OrderedIndex};
 use crate::lock::lock;
 use crate::relation::{Append, Commit, Refused, Relation, Snapshot, Strength, WindowRows};
 use crate::sidecar::NewValues;
-use crate::{RowId, WINDOW};
+use crate::values::Values;
+use crate::{Attribute, RowId, WINDOW};
 
 /// A transaction: sees one moment and its own changes, and makes these visible to others at once, or never.
 #[derive(Debug)]
@@ -298,19 +299,28 @@ impl Transaction {
         Ok(rows)
     }
 
-    /// Inserts one row, for which a new chunk is charged to a budget. After an error the statement has to be rolled back.
-    pub fn insert_row(&self, relation: &Arc<Relation>, row: &Chunk, budget: &dyn Fn() -> Budget) -> Result<()> {
-        relation.check_nulls(row)?;
+    /// Inserts one row of values of the attributes' types, for which a new chunk is charged to a budget. After an error the
+    /// statement has to be rolled back.
+    pub fn insert_row(&self, relation: &Arc<Relation>, row: &[Value], budget: &dyn Fn() -> Budget) -> Result<()> {
+        relation.check_row_nulls(row)?;
+        let attributes = relation.schema().attributes();
+        let data: Vec<Datum<'_>> =
+            row.iter().zip(attributes).map(|(value, attribute)| Datum::new(value, attribute.sql_type)).collect();
         let moment = lock(&self.moment).clone();
         let done = self.with(relation, |done| {
             let inserted = done.inserted.get_or_insert_with(|| relation.begin_commit_at(&moment));
-            inserted.add_row(row, &self.stamp, self.statement())
+            inserted.add_row(&data, &self.stamp, self.statement())
         })?;
         if done {
             return Ok(());
         }
+        let column = |(value, attribute): (&Value, &Attribute)| {
+            let mut column = ColumnBuilder::new(attribute.sql_type, 1);
+            column.push_value(value);
+            column.finish()
+        };
         let append = relation.append(&budget());
-        append.append(0, 0, row.clone())?;
+        append.append(0, 0, Chunk::new(1, row.iter().zip(attributes).map(column).collect()))?;
         self.insert(&append).map(drop)
     }
 
@@ -337,9 +347,24 @@ impl Transaction {
         columns: &[(usize, Column)],
         places: &[u32],
     ) -> Result<()> {
-        relation.refuse_nulls(ids, (columns, places), &|| self.snapshot(relation))?;
-        self.change(relation, ids, Some((columns, places)))?;
-        self.note(relation, || ChangedRows::Updated(ids.to_vec(), columns.iter().map(|column| column.0).collect()));
+        let values: Vec<_> = columns.iter().map(|(attribute, column)| (*attribute, Values::from(column))).collect();
+        self.update_to(relation, ids, (&values, places))
+    }
+
+    /// As [`update`](Self::update), of one row, to values of the attributes' types.
+    pub fn update_row(&self, relation: &Arc<Relation>, id: RowId, values: &[(usize, &Value)]) -> Result<()> {
+        let attributes = relation.schema().attributes();
+        let data: Vec<Datum<'_>> =
+            values.iter().map(|&(attribute, value)| Datum::new(value, attributes[attribute].sql_type)).collect();
+        let values: Vec<_> =
+            values.iter().zip(&data).map(|((attribute, _), datum)| (*attribute, Values::from(datum))).collect();
+        self.update_to(relation, &[id], (&values, &[0]))
+    }
+
+    fn update_to(&self, relation: &Arc<Relation>, ids: &[RowId], (values, places): NewValues<'_>) -> Result<()> {
+        relation.refuse_nulls(ids, (values, places), &|| self.snapshot(relation))?;
+        self.change(relation, ids, Some((values, places)))?;
+        self.note(relation, || ChangedRows::Updated(ids.to_vec(), values.iter().map(|values| values.0).collect()));
         Ok(())
     }
 

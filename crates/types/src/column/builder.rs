@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use super::{Buffer, Column, Plain};
-use crate::ops::uuid;
-use crate::{Interval, Physical, SqlType, Str, Value};
+use super::{Buffer, Column, Datum, Plain};
+use crate::{Physical, SqlType, Str, Value};
 
 const HEAP_BLOCK: usize = 64 << 10;
 
@@ -106,21 +105,16 @@ impl ColumnBuilder {
 
     /// Appends a value of the column's type; panics if it is of another kind.
     pub fn push_value(&mut self, value: &Value) {
-        match (value, self.sql_type.physical()) {
-            (Value::Null, _) => self.push_null(),
-            (Value::Bool(b), Physical::Bool) => self.push(u8::from(*b)),
-            (Value::Int(i), Physical::I16) => self.push(i16::try_from(*i).expect("value of the column's type")),
-            (Value::Int(i), Physical::I32) => self.push(i32::try_from(*i).expect("value of the column's type")),
-            (Value::Int(i) | Value::Time(i) | Value::Timetz(i) | Value::Timestamp(i), Physical::I64) => self.push(*i),
-            (Value::Decimal(d), Physical::I64) => self.push(i64::try_from(*d).expect("value of the column's type")),
-            (Value::Decimal(d), Physical::I128) => self.push(*d),
-            (Value::Uuid(u), Physical::I128) => self.push(uuid::stored(*u)),
-            (Value::Float(f), Physical::F32) => self.push(*f as f32),
-            (Value::Float(f), Physical::F64) => self.push(*f),
-            (Value::Str(s), Physical::Str) => self.push_str(s),
-            (Value::Date(d) | Value::Enum(d), Physical::I32) => self.push(*d),
-            (Value::Interval(i), Physical::Interval) => self.push::<Interval>(*i),
-            (value, _) => panic!("{value:?} is not a value of type {}", self.sql_type),
+        match value {
+            Value::Null => self.push_null(),
+            Value::Str(text) => self.push_str(text),
+            _ => {
+                self.values.extend(Datum::new(value, self.sql_type).bytes());
+                self.rows += 1;
+                if let Some(nulls) = &mut self.nulls {
+                    nulls.push(0u8);
+                }
+            }
         }
     }
 

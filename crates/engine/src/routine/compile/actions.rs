@@ -67,6 +67,15 @@ impl Compiler<'_> {
                 let places = arguments.iter().map(place).collect();
                 Action::Call(self.statement(sql), places)
             }
+            A::Open(cursor, opening) => {
+                let place = self.place(cursor)?;
+                let opening = self.opening(&place, opening)?;
+                Action::Open(place, opening)
+            }
+            A::Fetch(cursor, motion, into) => {
+                Action::Fetch(self.place(cursor)?, self.motion(motion), self.targets(into.as_ref())?)
+            }
+            A::Close(cursor) => Action::Close(self.place(cursor)?),
             A::Nothing => Action::Nothing,
             A::End { commits } => Action::End { commits: *commits },
         })

@@ -9,6 +9,7 @@ use types::{SqlType, StructField};
 
 use super::super::program::{BlockCode, Guard};
 use super::super::scope::{Kind, Scope};
+use super::cursor::quoted_text;
 use super::{Compiler, no_variable};
 use crate::resolver::Resolver;
 
@@ -39,6 +40,15 @@ impl Compiler<'_> {
                         Some((slot, None)) => slot,
                         _ => return Err(no_variable(of)),
                     }
+                }
+                Shape::Cursor(cursor) => {
+                    let slot = self.variable(&declaration.name, Kind::Scalar(SqlType::Text));
+                    self.bound_cursor(slot, cursor)?;
+                    // Its name is the variable's, unless somebody gives it another one.
+                    let name = self.sql(&format!("SELECT {}", quoted_text(&declaration.name)));
+                    begins.push((slot, Some(name), declaration.line));
+                    self.variables[slot].is_constant = declaration.is_constant;
+                    slot
                 }
                 shape => {
                     let kind = self.kind(shape).map_err(|e| e.nowhere())?;
@@ -103,7 +113,7 @@ impl Compiler<'_> {
             }
             Shape::RowOf(parts) => sql::row_type(&resolver, parts).map(|fields| Kind::Row(fields.into())),
             Shape::Record => Ok(Kind::Record),
-            Shape::Alias(_) => Err(Error::internal("an alias is no type")),
+            Shape::Alias(_) | Shape::Cursor(_) => Err(Error::internal("what is declared otherwise is no type")),
         }
     }
 }

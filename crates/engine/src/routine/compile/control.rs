@@ -77,6 +77,18 @@ impl Compiler<'_> {
                 let places = vec![Place { slot, field: None, subscript: None, shown }];
                 (Range::Integers { reverse: *reverse, from, to, step }, places)
             }
+            tree::Range::Rows(tree::Query::Written(sql)) if let Some((cursor, arguments)) = self.cursor_named(sql) => {
+                let [tree::Target { name, subscript: None }] = targets else {
+                    let message = "cursor FOR loop must have only one target variable";
+                    return Err(Error::new(SqlState::SYNTAX_ERROR, message));
+                };
+                let opening = self.opening(&cursor, &tree::Opening::Bound(arguments))?;
+                let shown = name.join(".");
+                let slot = self.variable(&shown, Kind::Record);
+                let names = vec![(shown.clone(), slot)];
+                self.scope = Arc::new(Scope { label: label.cloned(), names, around: Some(outside.clone()) });
+                (Range::Cursor(cursor, opening), vec![Place { slot, field: None, subscript: None, shown }])
+            }
             tree::Range::Rows(query) => (Range::Rows(self.query(query)), self.places(targets)?),
             tree::Range::Elements(array) => (Range::Elements(self.expression(array)), self.places(targets)?),
         };

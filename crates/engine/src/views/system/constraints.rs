@@ -198,9 +198,9 @@ impl System<'_> {
             let Some(what) = key.kind.constraint() else { continue };
             let kind = if key.kind == KeyKind::Primary { "p" } else { "u" };
             let names: Vec<String> = key.columns.iter().map(|(name, _)| crate::definitions::quoted(name)).collect();
-            let definition = format!("{what} ({})", names.join(", "));
-            let TableKey { schema, table, name, columns, .. } = key;
-            all.push(Constraint { schema, table, name, kind, columns, definition, deferrable: None, references: None });
+            let TableKey { schema, table, name, columns, deferrable, .. } = key;
+            let definition = format!("{what} ({}){}", names.join(", "), crate::definitions::deferrable(deferrable));
+            all.push(Constraint { schema, table, name, kind, columns, definition, deferrable, references: None });
         }
         for (schema, table, entry) in self.catalog.entries() {
             let TableEntry::Table(of) = entry else { continue };
@@ -329,7 +329,7 @@ fn indexes(system: &System<'_>) -> Vec<Vec<Value>> {
             Value::Bool(key.is_of_nulls),
             Value::Bool(key.kind == KeyKind::Primary),
             no(),
-            yes(),
+            Value::Bool(key.deferrable.is_none()),
             no(),
             yes(),
             no(),

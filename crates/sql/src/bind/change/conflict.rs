@@ -166,8 +166,16 @@ impl Binder<'_> {
     /// The keys that decide whether a row is in conflict. Error 42P10 if nothing is unique over the columns that are told.
     fn arbiters(&mut self, on: &OnConflict, table: &Table, name: &ObjectName) -> Result<Vec<UniqueKey>> {
         let key_of = |index: IndexStatistics| UniqueKey { attributes: index.attributes(), only: index.only };
-        let indexes: Vec<_> = table.statistics.indexes().into_iter().filter(|index| index.is_unique()).collect();
+        let (deferrable, others): (Vec<_>, Vec<_>) =
+            table.statistics.indexes().into_iter().partition(|index| index.deferrable.is_some());
+        let indexes: Vec<_> = others.into_iter().filter(|index| index.is_unique()).collect();
+        let refused = || {
+            let message =
+                "ON CONFLICT does not support deferrable unique constraints/exclusion constraints as arbiters";
+            Error::new(SqlState("55000"), message).at(name.position)
+        };
         let key = match &on.conflict_target {
+            None if matches!(on.action, OnConflictAction::DoNothing) && !deferrable.is_empty() => return Err(refused()),
             None if matches!(on.action, OnConflictAction::DoNothing) => {
                 return Ok(indexes.into_iter().map(key_of).collect());
             }
@@ -187,7 +195,11 @@ impl Binder<'_> {
                 let targets = self.text.targets(table, name, &idents)?;
                 let wanted = sorted(targets.iter().map(|target| target.attribute).collect());
                 let has_all = |index: &IndexStatistics| index.only.is_none() && sorted(index.attributes()) == wanted;
-                indexes.into_iter().find(has_all)
+                let found = indexes.into_iter().find(has_all);
+                if found.is_none() && deferrable.iter().any(has_all) {
+                    return Err(refused());
+                }
+                found
             }
             Some(ConflictTarget::OnConstraint(_)) if self.insert.arbiter.is_some() => {
                 let arbiter = self.insert.arbiter.clone();
@@ -196,6 +208,9 @@ impl Binder<'_> {
             Some(ConflictTarget::OnConstraint(constraint)) => {
                 let wanted = sole_ident(constraint).unwrap_or_default();
                 let found = indexes.into_iter().find(|index| index.name == wanted);
+                if deferrable.iter().any(|index| index.name == wanted) {
+                    return Err(refused());
+                }
                 if found.is_none() {
                     let message = format!("constraint \"{wanted}\" for table \"{}\" does not exist", name.name);
                     return Err(Error::new(SqlState::UNDEFINED_OBJECT, message).at(self.text.name_position(constraint)));

@@ -78,6 +78,9 @@ impl Binder<'_> {
 
     /// 0A000 for a key of a table that does not say which partition its rows are of: it could not be asked whether it is unique.
     fn check_keys(&self, partitioned: &Partitioning, table: &CreateTable) -> Result<()> {
+        if table.indexes.iter().any(|index| index.deferrable.is_some()) {
+            return unsupported("keys of partitioned tables that can be deferred", table.name.position);
+        }
         let named = keys_of(partitioned)?;
         let unique = table.indexes.iter().filter(|index| index.unique != catalog::Unique::No);
         let of_indexes = unique.map(|index| index.parts.iter().map(|part| part.attribute).collect::<Vec<_>>());

@@ -23,7 +23,13 @@ fn relation_of(types: &[SqlType]) -> Arc<Relation> {
 
 fn definition(parts: &[(usize, bool, bool)], unique: Unique) -> IndexDefinition {
     let part = |&(attribute, descending, nulls_first): &_| IndexPart { attribute, descending, nulls_first };
-    IndexDefinition { name: "i".to_owned(), parts: parts.iter().map(part).collect(), unique, only: None }
+    IndexDefinition {
+        name: "i".to_owned(),
+        parts: parts.iter().map(part).collect(),
+        unique,
+        only: None,
+        deferrable: None,
+    }
 }
 
 fn chunk(types: &[SqlType], rows: &[Vec<Value>]) -> Chunk {

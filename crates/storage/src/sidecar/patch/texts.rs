@@ -11,26 +11,38 @@ pub(super) const MUCH_TEXT: usize = 4 << 10;
 impl Patch {
     /// The headers of texts at the places.
     fn headers(&mut self) -> &mut [Str] {
-        assert!(self.physical == Physical::Str);
+        assert!(self.physical() == Physical::Str);
         // SAFETY: a value for each flag, zeros where nothing was written; aligned to 64.
         unsafe { std::slice::from_raw_parts_mut(self.values.as_mut_ptr().cast::<Str>(), self.nulls.len()) }
     }
 
     /// Has the payload of the rows' texts, which lies elsewhere.
     pub(super) fn keep_texts(&mut self, rows: &Bits) {
-        if *rows == self.rows {
+        if rows == self.rows() {
             self.texts.clear();
             (self.payload, self.much) = (0, MUCH_TEXT);
         }
         let mut places = Vec::with_capacity(rows.count());
         self.each_place(rows, |_, place| places.push(place));
         self.take_texts(&places);
+        self.spare_texts();
+    }
+
+    /// The same of the text at a place.
+    pub(super) fn keep_text(&mut self, place: usize) {
+        if !self.headers()[place].is_inline() {
+            self.take_texts(&[place]);
+            self.spare_texts();
+        }
+    }
+
+    /// If there is much payload, what was replaced goes.
+    fn spare_texts(&mut self) {
         if self.payload < self.much {
             return;
         }
-        // What was replaced goes.
         let mut all = Vec::with_capacity(self.rows.count());
-        self.each_place(&self.rows, |_, place| all.push(place));
+        self.each_place(self.rows(), |_, place| all.push(place));
         let before = std::mem::take(&mut self.texts);
         self.payload = 0;
         self.take_texts(&all);
