@@ -2,35 +2,31 @@
 
 use base::{Error, Result, SqlState};
 use sql::Direction;
-use types::{SqlType, Value};
+use types::Value;
 
 use super::embedded::Embedded;
 use super::loops::after;
 use super::program::{Code, Into, Motion, Opening, Place};
 use super::run::{Flow, Runner};
-use super::scope::{Kind, Slot};
+use super::scope::Slot;
 use crate::cursor::{Cursor, missing};
 
 impl Runner<'_> {
     /// The name in a cursor variable, if it has one.
-    fn cursor_name(&self, place: &Place) -> Result<Option<String>> {
-        match (&self.program.variables[place.slot].kind, &self.frame[place.slot]) {
-            (Kind::Scalar(SqlType::Text), Slot::Scalar(Value::Str(name))) => Ok(Some(name.to_string())),
-            (Kind::Scalar(SqlType::Text), Slot::Scalar(_)) => Ok(None),
-            _ => {
-                let message = format!("variable \"{}\" must be of type cursor or refcursor", place.shown);
-                Err(Error::new(SqlState::DATATYPE_MISMATCH, message))
-            }
+    fn cursor_name(&self, place: &Place) -> Option<String> {
+        match &self.frame[place.slot] {
+            Slot::Scalar(Value::Str(name)) => Some(name.to_string()),
+            _ => None,
         }
     }
 
     fn named_cursor(&self, place: &Place) -> Result<String> {
         let message = || format!("cursor variable \"{}\" is null", place.shown);
-        self.cursor_name(place)?.ok_or_else(|| Error::new(SqlState("22004"), message()))
+        self.cursor_name(place).ok_or_else(|| Error::new(SqlState("22004"), message()))
     }
 
     pub(super) fn open(&mut self, place: &Place, opening: &Opening) -> Result<()> {
-        let name = self.cursor_name(place)?;
+        let name = self.cursor_name(place);
         if let Some(name) = &name
             && self.environment.live_cursors().contains_key(name)
         {

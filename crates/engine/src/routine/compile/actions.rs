@@ -68,14 +68,14 @@ impl Compiler<'_> {
                 Action::Call(self.statement(sql), places)
             }
             A::Open(cursor, opening) => {
-                let place = self.place(cursor)?;
+                let place = self.cursor(cursor)?;
                 let opening = self.opening(&place, opening)?;
                 Action::Open(place, opening)
             }
             A::Fetch(cursor, motion, into) => {
-                Action::Fetch(self.place(cursor)?, self.motion(motion), self.targets(into.as_ref())?)
+                Action::Fetch(self.cursor(cursor)?, self.motion(motion), self.targets(into.as_ref())?)
             }
-            A::Close(cursor) => Action::Close(self.place(cursor)?),
+            A::Close(cursor) => Action::Close(self.cursor(cursor)?),
             A::Nothing => Action::Nothing,
             A::End { commits } => Action::End { commits: *commits },
         })

@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use base::{Error, Result, SqlState};
 use sql::procedure::{self as tree, Shape};
+use types::SqlType;
 
 use super::super::embedded::Embedded;
 use super::super::program::{BoundCursor, Motion, Opening, Place};
-use super::super::scope::Scope;
+use super::super::scope::{Kind, Scope};
 use super::Compiler;
 
 impl Compiler<'_> {
@@ -25,6 +26,18 @@ impl Compiler<'_> {
         let query = Embedded::new(cursor.query.text.clone(), scope);
         self.cursors.insert(slot, BoundCursor { scrolls: cursor.scrolls, parameters, query });
         Ok(())
+    }
+
+    /// The variable that holds a cursor.
+    pub(super) fn cursor(&self, target: &tree::Target) -> Result<Place> {
+        let place = self.place(target)?;
+        match (&self.variables[place.slot].kind, &place.field, &place.subscript) {
+            (Kind::Scalar(SqlType::Text), None, None) => Ok(place),
+            _ => {
+                let message = format!("variable \"{}\" must be of type cursor or refcursor", place.shown);
+                Err(Error::new(SqlState::DATATYPE_MISMATCH, message))
+            }
+        }
     }
 
     /// The cursor that a query is the name of, and what that is given.
