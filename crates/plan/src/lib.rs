@@ -6,6 +6,7 @@
 
 mod arguments;
 pub mod columns;
+mod constructor;
 pub mod eval;
 pub mod expr;
 pub mod node;
@@ -15,6 +16,7 @@ pub mod verify;
 pub mod window;
 
 pub use columns::{conjunction, disjunction, split_conjuncts, told_by_others};
+pub use constructor::array_elements;
 pub use expr::{
     AggregateCall, Compare, Each, Expr, ExprKind, NOTHING_TO_REDUCE, Quantifier, Reduced, Subquery, SubqueryKind,
 };

@@ -1,13 +1,66 @@
-//! Calls of SQL functions through boxed values.
+//! Calls of SQL functions through boxed values, and casts that need none.
 
 use base::{Error, Result};
 use functions::Call;
-use pipeline::ir::{Site, SiteKind};
-use types::Value;
-use types::ops::{cast, like};
+use pipeline::ir::{Site, SiteId, SiteKind};
+use types::ops::{cast, date, like};
+use types::{Physical, SqlType, Value};
 
-/// The value of a call at a site.
-pub(crate) fn call(site: &Site, arguments: &[Value]) -> Result<Value> {
+use crate::params::check_type;
+use crate::slot::{Slot, slot_of, value_of};
+use crate::worker::{Shared, Worker};
+
+/// Most bytes of a text that is taken for a plain number.
+const PLAIN: usize = 18;
+const MICROS_PER_DAY: i64 = 86_400_000_000;
+
+/// Runs a call at a site: its value, and whether that is NULL.
+///
+/// # Safety
+/// There must be an argument of each of the site's types, strings alive.
+pub(crate) unsafe fn run(worker: &mut Worker, id: SiteId, args: *const Slot) -> Result<(Slot, bool)> {
+    let shared: *const Shared = &raw const *worker.inner.shared;
+    // SAFETY: the worker has it as long as it lives, and nothing changes it.
+    let site = unsafe { &(&(*shared).sites)[id] };
+    if let (SiteKind::Cast(_), [from]) = (&site.kind, site.arguments.as_slice()) {
+        // SAFETY: as the caller promises.
+        if let Some(slot) = unsafe { plain_cast(worker, *args, *from, site.result) } {
+            return Ok((slot?, false));
+        }
+    }
+    let mut values = worker.inner.values_of(id);
+    values.resize(site.arguments.len(), Value::Null);
+    for (at, (value, sql_type)) in values.iter_mut().zip(&site.arguments).enumerate() {
+        // SAFETY: as the caller promises.
+        unsafe { refresh(value, *args.add(at), *sql_type) };
+    }
+    let value = call(site, &values)?;
+    worker.inner.put_values(id, values);
+    check_type(&value, site.result)?;
+    let slot = slot_of(&value, site.result, |text| worker.text(text))?;
+    Ok((slot, value.is_null()))
+}
+
+/// The value in a slot. A text that is the same as it was, as constants are, stays where it is.
+///
+/// # Safety
+/// As of [`value_of`].
+unsafe fn refresh(value: &mut Value, slot: Slot, sql_type: SqlType) {
+    if let Value::Str(known) = value
+        && sql_type.physical() == Physical::Str
+    {
+        let text = slot.as_str();
+        // SAFETY: the caller vouches for the payload.
+        if unsafe { text.bytes() } == known.as_bytes() {
+            return;
+        }
+    }
+    // SAFETY: as the caller promises.
+    *value = unsafe { value_of(slot, sql_type) };
+}
+
+/// The value of a call.
+fn call(site: &Site, arguments: &[Value]) -> Result<Value> {
     let text = |i: usize| match arguments.get(i) {
         Some(Value::Str(text)) => Ok(&**text),
         _ => Err(Error::internal("LIKE of something that is not a text")),
@@ -22,5 +75,104 @@ pub(crate) fn call(site: &Site, arguments: &[Value]) -> Result<Value> {
         }
         SiteKind::Elements => Err(Error::internal("a site that calls nothing")),
         SiteKind::Like { syntax } => like::matches(text(0)?, text(1)?, *syntax).map(Value::Bool),
+    }
+}
+
+/// A cast that is common, of a value that is plain: none of others. NULL does not come here.
+///
+/// # Safety
+/// As of [`value_of`].
+unsafe fn plain_cast(worker: &mut Worker, slot: Slot, from: SqlType, to: SqlType) -> Option<Result<Slot>> {
+    match (from, to) {
+        (_, SqlType::Text) if from.physical() != Physical::Str => {
+            // SAFETY: as the caller promises.
+            let value = unsafe { value_of(slot, from) };
+            let made = worker.make(|text| {
+                cast::write_value(text, &value, from);
+                Ok(true)
+            });
+            Some(made.map(|text| text.map_or(slot, Slot::str)))
+        }
+        (SqlType::Timestamp, SqlType::Date) => {
+            let at = Some(slot.as_i64()).filter(|at| !date::is_infinite(*at))?;
+            Some(Ok(Slot::integer(at.div_euclid(MICROS_PER_DAY).into())))
+        }
+        _ if from.is_string() => {
+            let text = slot.as_str();
+            // SAFETY: as the caller promises.
+            let bytes = unsafe { text.bytes() };
+            let number = match to {
+                SqlType::SmallInt => plain_integer(bytes).filter(|n| i16::try_from(*n).is_ok()),
+                SqlType::Integer => plain_integer(bytes).filter(|n| i32::try_from(*n).is_ok()),
+                SqlType::BigInt => plain_integer(bytes),
+                SqlType::Date => date::plain_date(bytes).map(i64::from),
+                SqlType::Double => return plain_double(bytes).map(|x| Ok(Slot::f64(x))),
+                _ => None,
+            };
+            number.map(|number| Ok(Slot::integer(number.into())))
+        }
+        _ => None,
+    }
+}
+
+/// The number that digits are, perhaps behind a minus.
+fn plain_integer(text: &[u8]) -> Option<i64> {
+    let (digits, is_negative) = match text {
+        [b'-', digits @ ..] => (digits, true),
+        digits => (digits, false),
+    };
+    if digits.is_empty() || digits.len() > PLAIN || !digits.iter().all(u8::is_ascii_digit) {
+        return None;
+    }
+    let number = digits.iter().fold(0i64, |number, digit| number * 10 + i64::from(digit - b'0'));
+    Some(if is_negative { -number } else { number })
+}
+
+/// The number that digits with at most one point in them are, perhaps behind a minus.
+fn plain_double(text: &[u8]) -> Option<f64> {
+    let digits = text.strip_prefix(b"-").unwrap_or(text);
+    let is_plain = digits.first().is_some_and(u8::is_ascii_digit)
+        && digits.len() <= PLAIN
+        && digits.iter().all(|byte| byte.is_ascii_digit() || *byte == b'.');
+    if is_plain { std::str::from_utf8(text).ok()?.parse().ok() } else { None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plain_texts_are_what_casts_say_and_others_are_left_to_them() {
+        let texts =
+            ["0", "-0", "7", "-12", "123456789012345678", "1234567890123456789", "", "-", "+1", " 1", "1 ", "1_0"];
+        for text in texts {
+            let known = cast::cast_value(&Value::str(text), SqlType::Text, SqlType::BigInt);
+            if let Some(number) = plain_integer(text.as_bytes()) {
+                assert_eq!(known, Ok(Value::Int(number)), "{text}");
+            }
+        }
+        for text in ["0", "-0", "1.5", "-2.25", "0.1", "3.", ".5", "1e3", "nan", "inf", "1.2.3", "-", "", "00.10"] {
+            let known = cast::cast_value(&Value::str(text), SqlType::Text, SqlType::Double);
+            if let Some(number) = plain_double(text.as_bytes()) {
+                assert!(matches!(known, Ok(Value::Float(x)) if x.to_bits() == number.to_bits()), "{text}");
+            }
+        }
+        let dates = [
+            "2024-02-29",
+            "2023-02-29",
+            "0001-01-01",
+            "0000-01-01",
+            "2024-13-01",
+            "2024-1-01",
+            "24-01-011",
+            "2024/01/01",
+        ];
+        for text in dates {
+            let known = cast::cast_value(&Value::str(text), SqlType::Text, SqlType::Date);
+            if let Some(days) = date::plain_date(text.as_bytes()) {
+                assert_eq!(known, Ok(Value::Date(days)), "{text}");
+            }
+        }
+        assert!(date::plain_date(b"2024-02-29").is_some() && plain_integer(b"-12") == Some(-12));
     }
 }

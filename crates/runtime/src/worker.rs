@@ -11,7 +11,7 @@ use base::memory::{Mark, Pages};
 use base::{Area, Budget, Error, IdMap, Result};
 use pipeline::ir::{Site, SiteId, StateId};
 use scheduler::EachWorker;
-use types::Str;
+use types::{Str, Value};
 
 use crate::lists::Lists;
 use crate::params::Params;
@@ -45,6 +45,9 @@ pub struct Worker {
     pub inner: Box<WorkerState>,
 }
 
+/// Bytes that a worker keeps for the texts that functions make.
+const MADE: usize = 64 << 10;
+
 /// The part of a [`Worker`] that generated code does not see.
 #[derive(Debug)]
 pub struct WorkerState {
@@ -66,6 +69,8 @@ pub struct WorkerState {
     pub(crate) made: String,
     /// Lists that lambdas make.
     pub(crate) lists: Lists,
+    /// By site: the arguments of its last call.
+    site_values: Vec<Vec<Value>>,
     /// Text of the running morsel.
     passing: Option<Area>,
     /// By stage of a batch that may pause: where the text begins that was made since its generator did; none: all of it.
@@ -77,6 +82,21 @@ pub struct WorkerState {
 }
 
 impl WorkerState {
+    /// Takes the arguments of the last call at a site.
+    pub(crate) fn values_of(&mut self, site: SiteId) -> Vec<Value> {
+        if self.site_values.len() <= site.index() {
+            self.site_values.resize_with(self.shared.sites.len(), Vec::new);
+        }
+        self.site_values.get_mut(site.index()).map(std::mem::take).unwrap_or_default()
+    }
+
+    /// Puts them back.
+    pub(crate) fn put_values(&mut self, site: SiteId, values: Vec<Value>) {
+        if let Some(place) = self.site_values.get_mut(site.index()) {
+            *place = values;
+        }
+    }
+
     /// Where text lives until the morsel ends.
     fn passing(&mut self) -> &mut Area {
         let budget = &self.shared.budget;
@@ -164,6 +184,7 @@ impl Worker {
             scratch: None,
             made: String::new(),
             lists: Lists::default(),
+            site_values: Vec::new(),
             passing: None,
             marks: Vec::new(),
             keep: Area::new(shared.budget.clone(), "aggregation"),
@@ -248,6 +269,24 @@ impl Worker {
             return Ok(Str::new(text.as_bytes()));
         }
         crate::rows::copy_text(self.inner.passing(), text.as_bytes())
+    }
+
+    /// The text that is written to the string, which is empty; none if that returns false.
+    #[inline(always)]
+    pub(crate) fn make(&mut self, make: impl FnOnce(&mut String) -> Result<bool>) -> Result<Option<Str>> {
+        let mut made = std::mem::take(&mut self.inner.made);
+        made.clear();
+        let text = if make(&mut made)? { Some(self.text(&made)?) } else { None };
+        self.keep_made(made);
+        Ok(text)
+    }
+
+    /// Keeps the memory for the next text; what one long text took is not kept.
+    #[inline(always)]
+    pub(crate) fn keep_made(&mut self, made: String) {
+        if made.capacity() <= MADE {
+            self.inner.made = made;
+        }
     }
 
     /// As [`text`](Self::text), of `length` bytes of texts one after another.

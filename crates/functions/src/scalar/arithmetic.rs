@@ -152,7 +152,7 @@ pub(super) fn rounded(
     let digits = if call.len() > 1 { call.int(1)?.clamp(-400, 400) as i32 } else { 0 };
     match call.exact(0) {
         Some((d, scale)) if call.result.is_decimal() => call.decimal(decimals(d, scale, digits)?, scale),
-        _ => Ok(Value::Float(at_digit(call.float(0)?, digits, doubles))),
+        _ => Ok(Value::Float(float::at_digit(call.float(0)?, digits, doubles))),
     }
 }
 
@@ -162,15 +162,4 @@ pub(super) fn to_whole(call: &Call<'_>, decimals: fn(i128, u8) -> i128, doubles:
         Some((d, scale)) if call.result.is_decimal() => call.decimal(decimals(d, scale), 0),
         _ => Ok(Value::Float(doubles(call.float(0)?))),
     }
-}
-
-/// Applies a rounding to the digit so many places behind the point; far digits change nothing (or leave nothing).
-fn at_digit(x: f64, digits: i32, round: fn(f64) -> f64) -> f64 {
-    if digits == 0 {
-        return round(x);
-    }
-    // Not `powi`, whose result may differ between machines.
-    let Ok(power) = float::power(10.0, digits.into()) else { return if digits > 0 { x } else { 0.0 } };
-    let scaled = x * power;
-    if scaled.is_finite() { round(scaled) / power } else { x }
 }

@@ -49,6 +49,7 @@ impl ScalarFunction {
     pub const SHIFT_LEFT: Self = row("shift_left");
     pub const SHIFT_RIGHT: Self = row("shift_right");
     pub const CONCAT: Self = row("concat");
+    pub const DATE_DIFF: Self = row("date_diff");
     pub const ABS: Self = row("abs");
     pub const SQRT: Self = row("sqrt");
     pub const CBRT: Self = row("cbrt");

@@ -13,25 +13,25 @@ use crate::resolve::{Overload, Parameter};
 
 /// A function of one double. Its operation may fail, or not (`total`).
 macro_rules! double_function {
-    ($name:literal, $names:expr, $operation:path, $documentation:literal, $example:expr) => {
-        Scalar::new(
-            $name,
-            $names,
-            &[over(&[Double], SqlType::Double)],
-            |c| c.floating($operation(c.float(0)?)?),
-            $documentation,
-            $example,
-        )
-    };
     ($name:literal, $names:expr, total $operation:path, $documentation:literal, $example:expr) => {
+        double_function!(@ $name, $names, |x| Ok($operation(x)), $documentation, $example)
+    };
+    ($name:literal, $names:expr, $operation:path, $documentation:literal, $example:expr) => {
+        double_function!(@ $name, $names, $operation, $documentation, $example)
+    };
+    (@ $name:literal, $names:expr, $operation:expr, $documentation:literal, $example:expr) => {
         Scalar::new(
             $name,
             $names,
             &[over(&[Double], SqlType::Double)],
-            |c| c.floating($operation(c.float(0)?)),
+            |c| {
+                let operation: fn(f64) -> base::Result<f64> = $operation;
+                c.floating(operation(c.float(0)?)?)
+            },
             $documentation,
             $example,
         )
+        .typed(Typed::Double($operation))
     };
 }
 
@@ -54,6 +54,7 @@ macro_rules! long_function {
             $documentation,
             $example,
         )
+        .typed(Typed::Double($operation))
     };
 }
 
@@ -101,7 +102,8 @@ pub(super) const ROWS: &[Scalar] = &[
         arithmetic::sign,
         "-1, 0 or 1 as the number is negative, zero or positive.",
         ("sign(-8.4)", "-1"),
-    ),
+    )
+    .typed(Typed::Double(|x| Ok(float::sign(x)))),
     // Of a decimal: any precision and scale, the result's type says the scale; digits beyond it do not change the value.
     Scalar::new(
         "round",
@@ -189,7 +191,8 @@ pub(super) const ROWS: &[Scalar] = &[
         },
         "Logarithm to base 10, or of the second argument to the base of the first.",
         ("log(2, 64)", "6"),
-    ),
+    )
+    .typed(Typed::Double(float::log10)),
     Scalar::new(
         "power",
         &["power", "pow"],
@@ -200,7 +203,8 @@ pub(super) const ROWS: &[Scalar] = &[
         },
         "The first argument raised to the second.",
         ("power(9, 3)", "729"),
-    ),
+    )
+    .typed(Typed::DoubleOfTwo(float::power)),
     Scalar::new(
         "pi",
         &["pi"],
@@ -222,7 +226,8 @@ pub(super) const ROWS: &[Scalar] = &[
         |c| c.floating(float::atan2(c.float(0)?, c.float(1)?)),
         "Inverse tangent of the quotient, in radians.",
         ("atan2(1, 0)", "1.5707963267948966"),
-    ),
+    )
+    .typed(Typed::DoubleOfTwo(|y, x| Ok(float::atan2(y, x)))),
     double_function!("degrees", &["degrees"], float::degrees, "Radians as degrees.", ("degrees(pi())", "180")),
     double_function!(
         "radians",

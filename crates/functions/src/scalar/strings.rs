@@ -187,7 +187,8 @@ pub(super) const ROWS: &[Scalar] = &[
         |c| Ok(Value::str(string::reverse(c.text(0)?)?)),
         "From the last character to the first.",
         ("reverse('abc')", "cba"),
-    ),
+    )
+    .typed(Typed::Text(|_| None, string::reverse_to)),
     Scalar::new(
         "split_part",
         &["split_part"],
@@ -239,7 +240,8 @@ pub(super) const ROWS: &[Scalar] = &[
         |c| Ok(Value::Int(string::ascii(c.text(0)?).into())),
         "Code point of the first character.",
         ("ascii('x')", "120"),
-    ),
+    )
+    .typed(Typed::Number(|text| string::ascii(text).into())),
     Scalar::new(
         "chr",
         &["chr"],
@@ -258,5 +260,12 @@ pub(super) const ROWS: &[Scalar] = &[
         },
         "MD5 checksum, 32 hexadecimal digits.",
         ("md5('abc')", "900150983cd24fb0d6963f7d28e17f72"),
-    ),
+    )
+    .typed(Typed::Text(
+        |_| None,
+        |text, to| {
+            string::md5_to(text, to);
+            Ok(true)
+        },
+    )),
 ];

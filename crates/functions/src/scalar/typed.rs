@@ -1,8 +1,8 @@
 //! What generated code uses of a function instead of its evaluation over values.
 
 use base::Result;
-use types::Str;
 use types::ops::json::Part;
+use types::{SqlType, Str};
 
 /// A strict function over values as they are. Its arguments and its result are those of all its overloads; a number may
 /// be of a narrower type than the function's.
@@ -10,6 +10,10 @@ use types::ops::json::Part;
 pub enum Typed {
     /// Of a double: machine code. Overloads of other types have none.
     Float(FloatFunction),
+    /// A double of a double. Overloads of other types have none, here and below.
+    Double(fn(f64) -> Result<f64>),
+    /// A double of two doubles.
+    DoubleOfTwo(fn(f64, f64) -> Result<f64>),
     /// A number of a text.
     Number(fn(&str) -> i64),
     /// A number of two texts.
@@ -43,6 +47,18 @@ impl Typed {
             Self::PartByText(_) | Self::PartByNumber(_) => true,
             Self::Text(..) | Self::TextOfTexts(_) | Self::TextOfFour(_) | Self::PartByTextAndNumber(_) => false,
             Self::FoundByText(_) | Self::FoundByNumber(_) => false,
+            Self::Double(_) | Self::DoubleOfTwo(_) => false,
+        }
+    }
+
+    /// Whether it is of arguments of these types.
+    pub fn is_of(self, arguments: &[SqlType]) -> bool {
+        match self {
+            Self::Double(_) => arguments == [SqlType::Double],
+            Self::DoubleOfTwo(_) => arguments == [SqlType::Double; 2],
+            Self::TextOfFour(_) => matches!(arguments, [_, _, _, flags] if flags.is_string()),
+            Self::Text(..) => matches!(arguments, [text] if text.is_string()),
+            _ => true,
         }
     }
 

@@ -1,6 +1,6 @@
 //! What generated code calls, and with what.
 
-use functions::{AggregateFunction, ScalarFunction, Typed};
+use functions::{AggregateFunction, FloatFunction, ScalarFunction, Typed};
 use types::ops::date::Field;
 
 use super::{ParamId, SiteId, StateId, Ty};
@@ -46,6 +46,10 @@ pub enum Callee {
     DecimalToDouble,
     /// A scalar function that has a typed form ([`functions::Typed`]), which says its signature.
     Scalar(ScalarFunction),
+    /// `(F64, I64 digits) -> F64`: to the nearest number of so many digits behind the point, or towards zero; 22003.
+    ToDigits(FloatFunction),
+    /// `(I64 from, I64 to) -> I64`: how often the field changes between two timestamps; 22008, 22003.
+    DateDiff(Field),
     /// `(Str, I64 start, I64 length) -> Str`: `substring`; 22011 if the length is negative.
     Substring,
     /// `(Str, ...) -> Str`: so many texts one after another, `||`.
@@ -149,6 +153,8 @@ impl Callee {
             Self::DecimalToDouble => (&[I128, I32], Some(F64)),
             Self::Scalar(function) => match function.definition().typed {
                 None | Some(Typed::Float(_)) => return None,
+                Some(Typed::Double(_)) => (&[F64], Some(F64)),
+                Some(Typed::DoubleOfTwo(_)) => (&[F64, F64], Some(F64)),
                 Some(Typed::Number(_)) => (&[Str], Some(I64)),
                 Some(Typed::NumberOfTexts(_)) => (&[Str, Str], Some(I64)),
                 Some(Typed::Test(_)) => (&[Str, Str], Some(Bool)),
@@ -161,6 +167,8 @@ impl Callee {
                 Some(Typed::FoundByText(_)) => return Some((vec![Str, Str], vec![Str, Bool])),
                 Some(Typed::FoundByNumber(_)) => return Some((vec![Str, I64], vec![Str, Bool])),
             },
+            Self::ToDigits(_) => (&[F64, I64], Some(F64)),
+            Self::DateDiff(_) => (&[I64, I64], Some(I64)),
             Self::Substring => (&[Str, I64, I64], Some(Str)),
             Self::Concat(count) => return Some((vec![Str; count.into()], vec![Str])),
             Self::KeepStr(_) => (&[Str, Str], Some(Str)),

@@ -2,13 +2,14 @@
 
 use ::functions::aggregate::percentile::Between;
 use ::functions::aggregate::{AGGREGATES, regression};
-use ::functions::{ScalarFunction, Typed};
+use ::functions::{FloatFunction, ScalarFunction, Typed};
 use base::ids::Id;
 use base::{Error, Result, SqlState};
 use pipeline::ir::{Callee, ParamId, SiteId};
 use types::Str;
 use types::ops::date::Field;
 use types::ops::json::Part;
+use types::ops::number::float;
 use types::ops::sum::IntegerMoments;
 use types::ops::{date, decimal, string};
 
@@ -18,10 +19,9 @@ use crate::distinct::Distinct;
 use crate::group::GroupLocal;
 use crate::limit::LimitLocal;
 use crate::moments::ExactMoments;
-use crate::params::check_type;
 use crate::recursion::RecursionLocal;
 use crate::sites;
-use crate::slot::{interval_words, slot_of, value_of};
+use crate::slot::interval_words;
 use crate::sum::{ExactSum, ExactVariance};
 use crate::values::{Values, float_of_word, integer_of_word, word_of_float, word_of_integer};
 use crate::worker::guarded;
@@ -48,7 +48,13 @@ pub fn function(callee: Callee) -> (AbiFn, u64) {
         Callee::Scalar(function) if function.definition().typed.is_some_and(Typed::says_null) => {
             (found, function.number().into())
         }
-        Callee::Scalar(function) => (scalar, function.number().into()),
+        Callee::Scalar(function) => match function.definition().typed {
+            Some(Typed::Double(operation)) => (double, operation as usize),
+            Some(Typed::DoubleOfTwo(operation)) => (double_of_two, operation as usize),
+            _ => (scalar, function.number().into()),
+        },
+        Callee::ToDigits(function) => (if function == FloatFunction::Trunc { trunc_to } else { round_to }, 0),
+        Callee::DateDiff(field) => (date_diff, field as usize),
         Callee::Substring => (substring, 0),
         Callee::Concat(count) => (concat, count.into()),
         Callee::ExtractDate(field) => (extract_date, field as usize),
@@ -213,8 +219,31 @@ functions! {
             Some(Typed::PartByText(f)) => part(f(text(0), text(1))),
             Some(Typed::PartByNumber(f)) => part(f(text(0), number(1))),
             Some(Typed::PartByTextAndNumber(f)) => part(f(text(0), text(1), number(2))?),
-            None | Some(Typed::Float(_) | Typed::FoundByText(_) | Typed::FoundByNumber(_)) => return Err(Error::internal("a function that code does not call")),
+            None
+            | Some(Typed::Float(_) | Typed::Double(_) | Typed::DoubleOfTwo(_) | Typed::FoundByText(_) | Typed::FoundByNumber(_)) => {
+                return Err(Error::internal("a function that code does not call"));
+            }
         })
+    }
+    fn double(worker, operation, args) {
+        // SAFETY: it is what `function` has made of such a function.
+        let operation = std::mem::transmute::<usize, fn(f64) -> Result<f64>>(operation as usize);
+        operation(args.slot(0).as_f64()).map(Slot::f64)
+    }
+    fn double_of_two(worker, operation, args) {
+        // SAFETY: as above.
+        let operation = std::mem::transmute::<usize, fn(f64, f64) -> Result<f64>>(operation as usize);
+        operation(args.slot(0).as_f64(), args.slot(1).as_f64()).map(Slot::f64)
+    }
+    fn round_to(worker, immediate, args) {
+        Ok(Slot::f64(float::round_to(args.slot(0).as_f64(), args.slot(1).as_i64())))
+    }
+    fn trunc_to(worker, immediate, args) {
+        Ok(Slot::f64(float::trunc_to(args.slot(0).as_f64(), args.slot(1).as_i64())))
+    }
+    fn date_diff(worker, field, args) {
+        let (from, to) = (args.slot(0).as_i64(), args.slot(1).as_i64());
+        date::diff(Field::ALL[field as usize], from, to).map(|n| Slot::integer(n.into()))
     }
     fn substring(worker, immediate, args) {
         string::substring(args.text(0), args.slot(1).as_i64(), Some(args.slot(2).as_i64())).map(part)
@@ -339,23 +368,8 @@ fn made(
     argument: impl FnOnce() -> Slot,
     make: impl FnOnce(&mut String) -> Result<bool>,
 ) -> Result<Slot> {
-    let mut text = std::mem::take(&mut worker.inner.made);
-    text.clear();
-    let slot = if make(&mut text)? { Slot::str(worker.text(&text)?) } else { argument() };
-    keep(worker, text);
-    Ok(slot)
+    Ok(worker.make(make)?.map_or_else(argument, Slot::str))
 }
-
-/// Keeps the memory for the next text; what one long text took is not kept.
-#[inline(always)]
-fn keep(worker: &mut Worker, made: String) {
-    if made.capacity() <= MADE {
-        worker.inner.made = made;
-    }
-}
-
-/// Bytes that a worker keeps for the texts that functions make.
-const MADE: usize = 64 << 10;
 
 /// What a function finds in a text, then whether it is NULL.
 unsafe extern "C" fn found(worker: &mut Worker, function: u64, args: *const Slot, results: *mut Slot) -> u32 {
@@ -376,7 +390,7 @@ unsafe extern "C" fn found(worker: &mut Worker, function: u64, args: *const Slot
             Part::Of(text) => Some(part(text)),
             Part::Made => Some(Slot::str(worker.text(&made)?)),
         };
-        keep(worker, made);
+        worker.keep_made(made);
         Ok(slot)
     });
     match result {
@@ -442,22 +456,8 @@ unsafe fn write_result(worker: &mut Worker, result: Result<Option<f64>>, results
 
 /// Calls a site: its arguments, then its value and whether it is NULL.
 unsafe extern "C" fn site_call(worker: &mut Worker, site: u64, args: *const Slot, results: *mut Slot) -> u32 {
-    let result = guarded(|| {
-        let site = &worker.inner.shared.sites[SiteId::from_index(site as usize)];
-        // SAFETY: generated code passes arguments of the site's types, and strings that are alive.
-        let argument = |i: usize| unsafe { value_of(*args.add(i), site.arguments[i]) };
-        let value = match site.arguments.len() {
-            // Few arguments need no memory of their own.
-            1 => sites::call(site, &[argument(0)]),
-            2 => sites::call(site, &[argument(0), argument(1)]),
-            3 => sites::call(site, &[argument(0), argument(1), argument(2)]),
-            n => sites::call(site, &(0..n).map(argument).collect::<Vec<_>>()),
-        }?;
-        let result = site.result;
-        check_type(&value, result)?;
-        let slot = slot_of(&value, result, |text| worker.text(text))?;
-        Ok((slot, value.is_null()))
-    });
+    // SAFETY: generated code passes arguments of the site's types, and strings that are alive.
+    let result = guarded(|| unsafe { sites::run(worker, SiteId::from_index(site as usize), args) });
     match result {
         Ok((slot, null)) => {
             // SAFETY: room for the callee's two results.

@@ -11,6 +11,7 @@ mod case;
 mod cast;
 mod compare;
 mod composed;
+mod first_last;
 mod in_list;
 pub(super) mod json;
 mod json_calls;

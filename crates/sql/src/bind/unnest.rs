@@ -3,7 +3,7 @@
 
 use base::{Error, Result, SqlState};
 use functions::ScalarFunction as F;
-use plan::{ColumnId, ColumnInfo, Expr, ExprKind, Node, Op};
+use plan::{ColumnId, ColumnInfo, Compare, Expr, ExprKind, Node, Op, array_elements};
 use sqlparser::ast::{self, FunctionArg, FunctionArgExpr, TableAlias};
 use types::{SqlType, Value};
 
@@ -14,6 +14,9 @@ use super::group::keys::same;
 use super::parts::PlanBuilder;
 use super::scope::{Clause, Level, Relation, Scope, ScopeColumn, Unnested};
 use super::{Binder, fold};
+
+/// An array that is put together of so many values is a choice between them, where it is taken apart.
+const FEW_ELEMENTS: usize = 16;
 
 /// Functions that are rows of arrays, besides series.
 fn is_unnesting(name: &str) -> bool {
@@ -348,6 +351,18 @@ fn series(name: &str, bound: Vec<Expr>, position: Option<u32>) -> Result<Expr> {
     if wide { Ok(made) } else { cast_to(made, SqlType::array_of(SqlType::Integer)) }
 }
 
+/// The value of that number, counted from 1; NULL behind the last one.
+fn numbered(values: Vec<Expr>, number: ColumnId, sql_type: SqlType) -> Expr {
+    let branch = |(at, value): (usize, Expr)| {
+        let at = Expr::constant(Value::Int(at as i64 + 1), SqlType::BigInt);
+        let is_it = ExprKind::Compare(Compare::Eq, Box::new(Expr::column(number, SqlType::BigInt)), Box::new(at));
+        (Expr::new(is_it, SqlType::Bool), value)
+    };
+    let branches = values.into_iter().enumerate().map(branch).collect();
+    let otherwise = Box::new(Expr::constant(Value::Null, sql_type));
+    Expr::new(ExprKind::Case { branches, otherwise }, sql_type)
+}
+
 impl PlanBuilder {
     /// A column for the elements of an array.
     fn element_of(&mut self, name: &str, array: Expr) -> Unnested {
@@ -366,6 +381,16 @@ impl PlanBuilder {
         });
         for Unnested { array, column } in unnested {
             let sql_type = self.columns[column].sql_type;
+            // What is put together of single values is not put together to be taken apart.
+            let is_made = !matches!(array.kind, ExprKind::Const(_) | ExprKind::Column(_));
+            let fits = |values: &Vec<Expr>| {
+                (1..=FEW_ELEMENTS).contains(&values.len()) && values.iter().all(|value| value.sql_type == sql_type)
+            };
+            if let Some(values) = array_elements(&array).filter(|values| is_made && fits(values)) {
+                lengths.push(Expr::constant(Value::Int(values.len() as i64), SqlType::BigInt));
+                elements.push((column, numbered(values, number, sql_type)));
+                continue;
+            }
             let array = match array.as_column() {
                 Some(_) => array,
                 None => {

@@ -24,7 +24,7 @@ pub use arithmetic::{
     sub_interval, timestamp_diff, timestamp_to_date,
 };
 pub use bucket::{date_bin, diff, time_bucket, time_bucket_shifted};
-pub use civil::{Civil, Moment, days_from_civil, days_in_month, is_leap_year, make_date, make_timestamp};
+pub use civil::{Civil, Moment, days_from_civil, days_in_month, is_leap_year, make_date, make_timestamp, plain_date};
 pub use field::{
     Field, NO_FIELD, extract_date, extract_interval, extract_timestamp, trunc_date, trunc_interval, trunc_timestamp,
 };

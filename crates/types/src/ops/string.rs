@@ -27,7 +27,7 @@ pub use encode::{
 };
 pub use hashtext::hashtext;
 pub use identifier::parse_identifier;
-pub use md5::md5;
+pub use md5::{md5, md5_to};
 pub use printf::{Formatted, printf};
 pub use quote::{format, quote_ident, quote_literal, unistr};
 use search::{MOST_PLACES, copy, find, occurrences, places};
@@ -408,8 +408,16 @@ pub fn repeat(text: &str, n: i64) -> Result<String> {
 
 /// `reverse(text)`
 pub fn reverse(text: &str) -> Result<String> {
+    let mut reversed = String::with_capacity(text.len());
+    reverse_to(text, &mut reversed)?;
+    Ok(reversed)
+}
+
+/// As [`reverse`], behind what is there; always true.
+pub fn reverse_to(text: &str, to: &mut String) -> Result<bool> {
     checked(Some(text.len()))?;
-    Ok(text.chars().rev().collect())
+    to.extend(text.chars().rev());
+    Ok(true)
 }
 
 /// The texts one after another: `||` and `concat`.

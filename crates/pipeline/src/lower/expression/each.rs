@@ -53,6 +53,13 @@ impl Expressions {
         }
     }
 
+    /// A list of these elements, which is never NULL.
+    pub(in crate::lower) fn list_of(&mut self, pipe: &mut Pipe, elements: &[Expr], expr: &Expr) -> Result<Sql> {
+        pipe.call(Callee::ListBegin, Vec::new(), None);
+        elements.iter().try_for_each(|element| self.push_made(pipe, element, expr.position))?;
+        Ok(Sql { value: pipe.call1(Callee::ListEnd, Vec::new(), expr.position), null: None })
+    }
+
     fn elements(&mut self, element: SqlType) -> SiteId {
         self.site(Site { kind: SiteKind::Elements, arguments: Vec::new(), result: element })
     }

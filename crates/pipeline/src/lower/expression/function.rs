@@ -2,13 +2,13 @@
 
 use base::Result;
 use functions::{ScalarFunction as F, Typed};
-use plan::{Expr, ExprKind};
+use plan::{Expr, ExprKind, array_elements};
 use types::{SqlType, Value};
 
 use super::Expressions;
 use super::arithmetic::{check_finite, date_to_timestamp, narrow};
 use super::range::constant_field;
-use crate::ir::{Arithmetic, Callee, Compare, Conversion, FloatFunction, Operation, Ty};
+use crate::ir::{Arithmetic, Callee, Compare, Conversion, FloatFunction, Logic, Operation, Ty};
 use crate::lower::pipe::{Pipe, Sql};
 
 /// Whether the expression is a constant of which this is true.
@@ -20,6 +20,11 @@ impl Expressions {
     pub(in crate::lower) fn function(&mut self, pipe: &mut Pipe, f: F, args: &[Expr], expr: &Expr) -> Result<Sql> {
         if let Some(sql) = self.arithmetic(pipe, f, args, expr)? {
             return Ok(sql);
+        }
+        if matches!(f, F::ARRAY_CAT | F::ARRAY_ALONE)
+            && let Some(elements) = array_elements(expr)
+        {
+            return self.list_of(pipe, &elements, expr);
         }
         if let (F::LENGTH, [Expr { kind: ExprKind::Column(text), .. }]) = (f, args)
             && let Some(length) = pipe.length(*text)
@@ -39,6 +44,12 @@ impl Expressions {
             (F::SUBSTRING, [text, start, length]) => self.substring(pipe, text, start, Some(length), expr),
             (F::DATE_TRUNC, [field, input]) => self.truncate(pipe, field, input, args, expr),
             (F::ABS, [input]) => self.abs(pipe, input, args, expr),
+            (F::DATE_DIFF, [field, _, _]) if let Some(field) = constant_field(field) => {
+                self.direct(pipe, Callee::DateDiff(field), &args[1..], expr)
+            }
+            (F::BIT_AND | F::BIT_OR | F::BIT_XOR, [a, b]) if a.sql_type.is_integer() && a.sql_type == b.sql_type => {
+                self.bits(pipe, f, (a, b))
+            }
             (F::CONCAT | F::ARRAY_CAT | F::ARRAY_APPEND | F::ARRAY_PREPEND, [_, _]) => {
                 let mut texts = Vec::new();
                 concatenated(expr, &mut texts);
@@ -46,7 +57,7 @@ impl Expressions {
             }
             _ => match f.definition().typed {
                 Some(Typed::Float(function)) => self.rounding(pipe, f, function, args, expr),
-                Some(Typed::TextOfFour(_)) if !matches!(args, [_, _, _, flags] if flags.sql_type.is_string()) => {
+                Some(typed) if !typed.is_of(&args.iter().map(|arg| arg.sql_type).collect::<Vec<_>>()) => {
                     self.boxed(pipe, f, args, expr.sql_type, expr.position)
                 }
                 Some(typed) if typed.says_null() => self.found(pipe, Callee::Scalar(f), args, expr),
@@ -146,6 +157,21 @@ impl Expressions {
         }
     }
 
+    /// `&`, `|`, `#` of integers of one type.
+    fn bits(&mut self, pipe: &mut Pipe, f: F, (a, b): (&Expr, &Expr)) -> Result<Sql> {
+        let op = match f {
+            F::BIT_AND => Logic::And,
+            F::BIT_OR => Logic::Or,
+            _ => Logic::Xor,
+        };
+        let ty: Ty = a.sql_type.physical().into();
+        let (a, b) = (self.scalar(pipe, a)?, self.scalar(pipe, b)?);
+        let (x, y) = (pipe.widen(a.value, ty), pipe.widen(b.value, ty));
+        let value = pipe.let_(ty, Operation::Logic(op, x, y));
+        let null = pipe.any_null([a.null, b.null]);
+        Ok(Sql { value, null })
+    }
+
     /// Integers fail as the negation of the least one does.
     fn abs(&mut self, pipe: &mut Pipe, input: &Expr, args: &[Expr], expr: &Expr) -> Result<Sql> {
         let sql_type = expr.sql_type;
@@ -175,6 +201,9 @@ impl Expressions {
         let is_digit = |digits: &Expr| matches!(digits.kind, ExprKind::Const(Value::Int(0..)));
         match args {
             [input] if input.sql_type == SqlType::Double => self.float_function(pipe, function, input),
+            [input, digits] if input.sql_type == SqlType::Double && digits.sql_type.is_integer() => {
+                self.direct(pipe, Callee::ToDigits(function), args, expr)
+            }
             [input, digits @ ..]
                 if function == FloatFunction::Nearest && input.sql_type.is_decimal() && digits.iter().all(is_digit) =>
             {

@@ -123,6 +123,9 @@ impl Binder<'_> {
         if let Some(known) = known {
             return Ok(known);
         }
+        if let Some(found) = self.first_or_last(&call, function.over.as_ref())? {
+            return Ok(found);
+        }
         if let Some(composed) = Composed::find(&call.name, call.arguments.len()).filter(|_| !call.star) {
             return self.deeper(|b| b.composed_call(composed, &call, function.over.as_ref()));
         }

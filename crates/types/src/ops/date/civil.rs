@@ -92,6 +92,19 @@ pub(super) fn checked_days(year: i64, month: u32, day: u32) -> Option<i32> {
     (MIN_DATE..=MAX_DATE).contains(&days).then_some(days)
 }
 
+/// The days of a date that is written as `2024-02-29`, of the years 1 to 9999; none if there is no such date, or more or other
+/// characters.
+pub fn plain_date(text: &[u8]) -> Option<i32> {
+    let [a, b, c, d, b'-', e, f, b'-', g, h] = *text else { return None };
+    let digits = [a, b, c, d, e, f, g, h];
+    if !digits.iter().all(u8::is_ascii_digit) {
+        return None;
+    }
+    let [a, b, c, d, e, f, g, h] = digits.map(|digit| u32::from(digit - b'0'));
+    let year = i64::from(a * 1000 + b * 100 + c * 10 + d);
+    if year > 0 { checked_days(year, e * 10 + f, g * 10 + h) } else { None }
+}
+
 /// A timestamp taken apart.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Moment {

@@ -15,11 +15,14 @@ fn two(out: &mut String, value: u32) {
 fn write_civil(out: &mut String, date: Civil) {
     let year = if date.year > 0 { date.year } else { 1 - date.year };
     if year <= 9999 {
-        two(out, year as u32 / 100);
-        two(out, year as u32 % 100);
-    } else {
-        let _ = write!(out, "{year}");
+        let pair = |value: u32| [b'0' + (value / 10) as u8, b'0' + (value % 10) as u8];
+        let ([a, b], [c, d]) = (pair(year as u32 / 100), pair(year as u32 % 100));
+        let ([e, f], [g, h]) = (pair(date.month), pair(date.day));
+        let text = [a, b, c, d, b'-', e, f, b'-', g, h];
+        out.push_str(std::str::from_utf8(&text).unwrap_or_default());
+        return;
     }
+    let _ = write!(out, "{year}");
     out.push('-');
     two(out, date.month);
     out.push('-');

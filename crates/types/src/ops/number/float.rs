@@ -158,6 +158,36 @@ pub fn round(x: f64) -> f64 {
 pub fn trunc(x: f64) -> f64 {
     x.trunc()
 }
+/// Powers of ten that are exact.
+const POWERS: [f64; 23] = [
+    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20,
+    1e21, 1e22,
+];
+
+/// Applies a rounding to the digit so many places behind the point; far digits change nothing (or leave nothing).
+pub fn at_digit(x: f64, digits: i32, round: fn(f64) -> f64) -> f64 {
+    let power = match POWERS.get(usize::try_from(digits).unwrap_or(usize::MAX)) {
+        Some(1.0) => return round(x),
+        Some(power) => *power,
+        // Not `powi`, whose result may differ between machines.
+        None => match power(10.0, digits.into()) {
+            Ok(power) => power,
+            Err(_) => return if digits > 0 { x } else { 0.0 },
+        },
+    };
+    let scaled = x * power;
+    if scaled.is_finite() { round(scaled) / power } else { x }
+}
+
+/// `round(x, digits)`
+pub fn round_to(x: f64, digits: i64) -> f64 {
+    at_digit(x, digits.clamp(-400, 400) as i32, round)
+}
+/// `trunc(x, digits)`
+pub fn trunc_to(x: f64, digits: i64) -> f64 {
+    at_digit(x, digits.clamp(-400, 400) as i32, trunc)
+}
+
 /// `ceil(x)`
 pub fn ceil(x: f64) -> f64 {
     x.ceil()

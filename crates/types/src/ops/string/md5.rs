@@ -73,9 +73,20 @@ const SINES: [u32; 64] = [
 
 /// `md5(text)`: 32 hexadecimal digits.
 pub fn md5(text: impl AsRef<[u8]>) -> String {
+    let mut digits = String::with_capacity(32);
+    md5_to(text, &mut digits);
+    digits
+}
+
+/// As [`md5`], behind what is there.
+pub fn md5_to(text: impl AsRef<[u8]>, to: &mut String) {
     let mut state = [0x6745_2301, 0xefcd_ab89, 0x98ba_dcfe, 0x1032_5476];
     blocks(text.as_ref(), u64::to_le_bytes, |block| add(&mut state, block));
-    state.iter().flat_map(|word| word.to_le_bytes()).map(|byte| format!("{byte:02x}")).collect()
+    for byte in state.iter().flat_map(|word| word.to_le_bytes()) {
+        let digit = |half: u8| char::from(b"0123456789abcdef"[usize::from(half)]);
+        to.push(digit(byte >> 4));
+        to.push(digit(byte & 15));
+    }
 }
 
 /// The blocks of a message: a one bit, zeros, and the length in bits fill up the last block, or one more.
