@@ -11,7 +11,8 @@ mod casts;
 mod logic;
 
 use base::Result;
-use plan::{Compare, Expr, ExprKind, JoinKind, Node, Op, Plan, eval, split_conjuncts};
+use functions::ScalarFunction;
+use plan::{Compare, Expr, ExprKind, JoinKind, Node, Op, Plan, array_elements, eval, split_conjuncts};
 use types::{SqlType, Value};
 
 use crate::rewrite::{filter, infallible, is_not_null, take};
@@ -137,6 +138,7 @@ fn simplify(expr: &mut Expr) {
             }
             None => None,
         },
+        ExprKind::Call(ScalarFunction::LIST_CONTAINS, arguments) => contained(arguments),
         ExprKind::Case { branches, otherwise } => logic::case(branches, otherwise),
         ExprKind::Coalesce(arguments) => logic::coalesce(arguments),
         ExprKind::Cast(input) if input.sql_type == expr.sql_type => Some((**input).clone()),
@@ -162,6 +164,23 @@ fn is_constant(expr: &Expr) -> bool {
         _ => false,
     };
     !matches!(expr.kind, ExprKind::Const(_)) && !expr.any(&open)
+}
+
+/// Whether a constant list, whose elements are numbers, texts or dates, has a value, as IN says it.
+fn contained(arguments: &[Expr]) -> Option<Expr> {
+    let [list, wanted] = arguments else { return None };
+    let (Some(elements), Some(wanted)) =
+        (list.as_constant().and_then(|_| array_elements(list)), array_elements(wanted))
+    else {
+        return None;
+    };
+    let [wanted] = wanted.as_slice() else { return None };
+    let sql_type = wanted.sql_type;
+    let is_plain = sql_type.is_integer() || sql_type == SqlType::Text || sql_type == SqlType::Date;
+    let values: Option<Vec<Value>> = elements.iter().map(|element| element.as_constant().cloned()).collect();
+    let values = values.filter(|values| !values.is_empty() && !values.iter().any(Value::is_null))?;
+    let fits = is_plain && list.sql_type.element() == Some(sql_type);
+    fits.then(|| Expr::new(ExprKind::InList(Box::new(wanted.clone()), values), SqlType::Bool))
 }
 
 fn compare(op: Compare, a: &mut Box<Expr>, b: &mut Box<Expr>) -> Option<Expr> {

@@ -39,6 +39,7 @@ mod pairs;
 mod params;
 pub mod query;
 mod recursion;
+mod remembered;
 mod renewed;
 pub mod result;
 pub mod rows;

@@ -28,35 +28,25 @@ pub(crate) unsafe fn run(worker: &mut Worker, id: SiteId, args: *const Slot) -> 
             return Ok((slot?, false));
         }
     }
-    let mut values = worker.inner.values_of(id);
-    values.resize(site.arguments.len(), Value::Null);
-    for (at, (value, sql_type)) in values.iter_mut().zip(&site.arguments).enumerate() {
-        // SAFETY: as the caller promises.
-        unsafe { refresh(value, *args.add(at), *sql_type) };
-    }
-    let value = call(site, &values)?;
-    worker.inner.put_values(id, values);
-    check_type(&value, site.result)?;
-    let slot = slot_of(&value, site.result, |text| worker.text(text))?;
-    Ok((slot, value.is_null()))
-}
-
-/// The value in a slot. A text that is the same as it was, as constants are, stays where it is.
-///
-/// # Safety
-/// As of [`value_of`].
-unsafe fn refresh(value: &mut Value, slot: Slot, sql_type: SqlType) {
-    if let Value::Str(known) = value
-        && sql_type.physical() == Physical::Str
-    {
-        let text = slot.as_str();
-        // SAFETY: the caller vouches for the payload.
-        if unsafe { text.bytes() } == known.as_bytes() {
-            return;
-        }
-    }
+    let mut memory = worker.inner.memory_of(id);
     // SAFETY: as the caller promises.
-    *value = unsafe { value_of(slot, sql_type) };
+    let key = unsafe { memory.refresh(site, args) };
+    let found = match key.and_then(|key| memory.known(key)) {
+        Some(found) => found,
+        None => {
+            // SAFETY: as the caller promises.
+            unsafe { memory.refresh_varying(site, args) };
+            let value = call(site, memory.values())?;
+            check_type(&value, site.result)?;
+            let found = (slot_of(&value, site.result, |text| worker.text(text))?, value.is_null());
+            if let Some(key) = key.filter(|_| site.result.physical() != Physical::Str || found.0.as_str().is_inline()) {
+                memory.keep(key, found);
+            }
+            found
+        }
+    };
+    worker.inner.put_memory(id, memory);
+    Ok(found)
 }
 
 /// The value of a call.
@@ -96,6 +86,10 @@ unsafe fn plain_cast(worker: &mut Worker, slot: Slot, from: SqlType, to: SqlType
         (SqlType::Timestamp, SqlType::Date) => {
             let at = Some(slot.as_i64()).filter(|at| !date::is_infinite(*at))?;
             Some(Ok(Slot::integer(at.div_euclid(MICROS_PER_DAY).into())))
+        }
+        (SqlType::Timestamp, SqlType::Time) => {
+            let at = Some(slot.as_i64()).filter(|at| !date::is_infinite(*at))?;
+            Some(Ok(Slot::integer(at.rem_euclid(MICROS_PER_DAY).into())))
         }
         _ if from.is_string() => {
             let text = slot.as_str();

@@ -11,10 +11,11 @@ use base::memory::{Mark, Pages};
 use base::{Area, Budget, Error, IdMap, Result};
 use pipeline::ir::{Site, SiteId, StateId};
 use scheduler::EachWorker;
-use types::{Str, Value};
+use types::Str;
 
 use crate::lists::Lists;
 use crate::params::Params;
+use crate::remembered::Memory;
 use crate::selection::Selection;
 use crate::slot::Slot;
 
@@ -69,8 +70,8 @@ pub struct WorkerState {
     pub(crate) made: String,
     /// Lists that lambdas make.
     pub(crate) lists: Lists,
-    /// By site: the arguments of its last call.
-    site_values: Vec<Vec<Value>>,
+    /// What is remembered of each site.
+    sites: Vec<Memory>,
     /// Text of the running morsel.
     passing: Option<Area>,
     /// By stage of a batch that may pause: where the text begins that was made since its generator did; none: all of it.
@@ -82,18 +83,18 @@ pub struct WorkerState {
 }
 
 impl WorkerState {
-    /// Takes the arguments of the last call at a site.
-    pub(crate) fn values_of(&mut self, site: SiteId) -> Vec<Value> {
-        if self.site_values.len() <= site.index() {
-            self.site_values.resize_with(self.shared.sites.len(), Vec::new);
+    /// Takes what is remembered of a site.
+    pub(crate) fn memory_of(&mut self, site: SiteId) -> Memory {
+        if self.sites.len() <= site.index() {
+            self.sites.resize_with(self.shared.sites.len(), Memory::default);
         }
-        self.site_values.get_mut(site.index()).map(std::mem::take).unwrap_or_default()
+        self.sites.get_mut(site.index()).map(std::mem::take).unwrap_or_default()
     }
 
-    /// Puts them back.
-    pub(crate) fn put_values(&mut self, site: SiteId, values: Vec<Value>) {
-        if let Some(place) = self.site_values.get_mut(site.index()) {
-            *place = values;
+    /// Puts it back.
+    pub(crate) fn put_memory(&mut self, site: SiteId, memory: Memory) {
+        if let Some(place) = self.sites.get_mut(site.index()) {
+            *place = memory;
         }
     }
 
@@ -184,7 +185,7 @@ impl Worker {
             scratch: None,
             made: String::new(),
             lists: Lists::default(),
-            site_values: Vec::new(),
+            sites: Vec::new(),
             passing: None,
             marks: Vec::new(),
             keep: Area::new(shared.budget.clone(), "aggregation"),

@@ -83,6 +83,7 @@ impl ScalarFunction {
     pub const GREATEST: Self = row("greatest");
     pub const LEAST: Self = row("least");
     pub const ARRAY_ALONE: Self = row("array_alone");
+    pub const LIST_CONTAINS: Self = row("list_contains");
     pub const ARRAY_CAT: Self = row("array_cat");
     pub const ARRAY_APPEND: Self = row("array_append");
     pub const ARRAY_PREPEND: Self = row("array_prepend");

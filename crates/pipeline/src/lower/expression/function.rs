@@ -3,6 +3,7 @@
 use base::Result;
 use functions::{ScalarFunction as F, Typed};
 use plan::{Expr, ExprKind, array_elements};
+use types::ops::date::Field;
 use types::{SqlType, Value};
 
 use super::Expressions;
@@ -10,6 +11,9 @@ use super::arithmetic::{check_finite, date_to_timestamp, narrow};
 use super::range::constant_field;
 use crate::ir::{Arithmetic, Callee, Compare, Conversion, FloatFunction, Logic, Operation, Ty};
 use crate::lower::pipe::{Pipe, Sql};
+
+/// The scale of fields that have microseconds.
+const MICROS: u8 = 6;
 
 /// Whether the expression is a constant of which this is true.
 fn is_integer(expr: &Expr, test: impl Fn(i64) -> bool) -> bool {
@@ -129,6 +133,13 @@ impl Expressions {
     }
 
     fn extract(&mut self, pipe: &mut Pipe, field: &Expr, input: &Expr, args: &[Expr], expr: &Expr) -> Result<Sql> {
+        if let Some(field) = constant_field(field).filter(|field| field.scale() == MICROS)
+            && matches!(input.sql_type, SqlType::Timestamp | SqlType::Timestamptz)
+            && expr.sql_type == field.sql_type()
+            && let Some(found) = self.extract_micros(pipe, field, input, expr)?
+        {
+            return Ok(found);
+        }
         let callee = match (constant_field(field).filter(|f| f.scale() == 0), input.sql_type) {
             (Some(field), SqlType::Date) => Some(Callee::ExtractDate(field)),
             (Some(field), SqlType::Timestamp) => Some(Callee::ExtractTimestamp(field)),
@@ -138,6 +149,26 @@ impl Expressions {
             Some(callee) if expr.sql_type.is_integer() => self.direct(pipe, callee, &args[1..], expr),
             _ => self.boxed(pipe, F::EXTRACT, args, expr.sql_type, expr.position),
         }
+    }
+
+    /// Seconds with microseconds, since the minute or since 1970, of timestamps that are known to be none of the far ones.
+    fn extract_micros(&mut self, pipe: &mut Pipe, field: Field, input: &Expr, expr: &Expr) -> Result<Option<Sql>> {
+        const MOST: i128 = 999_999_999_999_999_999;
+        if !self.range(input).is_some_and(|range| range.low >= -MOST && range.high <= MOST) {
+            return Ok(None);
+        }
+        let sql = self.scalar(pipe, input)?;
+        if field == Field::Epoch {
+            return Ok(Some(sql));
+        }
+        self.strict(pipe, &[sql], |p| {
+            let (minute, zero) = (p.int(60_000_000, Ty::I64), p.int(0, Ty::I64));
+            let rest = p.let_(Ty::I64, Operation::Remainder(sql.value, minute, expr.position));
+            let is_before = p.compare(Compare::Lt, rest, zero);
+            let later = p.wrapping(Arithmetic::Add, rest, minute);
+            p.let_(Ty::I64, Operation::Select(is_before, later, rest))
+        })
+        .map(Some)
     }
 
     fn truncate(&mut self, pipe: &mut Pipe, field: &Expr, input: &Expr, args: &[Expr], expr: &Expr) -> Result<Sql> {
