@@ -51,6 +51,7 @@ impl ScalarFunction {
     pub const CONCAT: Self = row("concat");
     pub const DATE_DIFF: Self = row("date_diff");
     pub const ABS: Self = row("abs");
+    pub const SIGN: Self = row("sign");
     pub const SQRT: Self = row("sqrt");
     pub const CBRT: Self = row("cbrt");
     pub const POWER: Self = row("power");

@@ -193,12 +193,31 @@ impl Expressions {
             return Err(Error::internal("a quotient has fewer digits than its dividend").at(expr.position));
         }
         let position = expr.position;
+        let fits = self.quotient_fits(args, power, expr.sql_type);
         self.strict(pipe, &[a, b], |p| {
             let (x, y) = (p.widen(a.value, Ty::I128), p.widen(b.value, Ty::I128));
             let power = p.int(power, Ty::I32);
             let value = p.call1(Callee::DivDecimal, vec![x, y, power], position);
-            check_precision(p, value, expr.sql_type, position)
+            let layout: Ty = expr.sql_type.physical().into();
+            match fits {
+                false => check_precision(p, value, expr.sql_type, position),
+                true if layout == Ty::I128 => value,
+                true => p.let_(layout, Operation::Convert(Conversion::Cut, value, layout, None)),
+            }
         })
+    }
+
+    /// Whether it is known that a quotient has no more digits than its type: where the divisor is a constant.
+    fn quotient_fits(&self, args: &[Expr], power: i128, sql_type: SqlType) -> bool {
+        let divisor = match args[1].kind {
+            ExprKind::Const(Value::Decimal(divisor)) => divisor.unsigned_abs(),
+            ExprKind::Const(Value::Int(divisor)) => i128::from(divisor).unsigned_abs(),
+            _ => return false,
+        };
+        let scaled = u32::try_from(power).ok().and_then(|digits| self.range(&args[0])?.scale_up(digits));
+        let most = scaled.and_then(|scaled| scaled.magnitude().checked_div(divisor));
+        // Rounding adds one at most.
+        most.zip(Range::of_type(sql_type)).is_some_and(|(most, bound)| most < bound.high.unsigned_abs())
     }
 
     fn decimal_remainder(&mut self, pipe: &mut Pipe, args: &[Expr], expr: &Expr) -> Result<Sql> {

@@ -60,7 +60,7 @@ impl Expressions {
         Ok(Sql { value: pipe.call1(Callee::ListEnd, Vec::new(), expr.position), null: None })
     }
 
-    fn elements(&mut self, element: SqlType) -> SiteId {
+    pub(in crate::lower) fn elements(&mut self, element: SqlType) -> SiteId {
         self.site(Site { kind: SiteKind::Elements, arguments: Vec::new(), result: element })
     }
 

@@ -51,6 +51,16 @@ impl Expressions {
             (F::DATE_DIFF, [field, _, _]) if let Some(field) = constant_field(field) => {
                 self.direct(pipe, Callee::DateDiff(field), &args[1..], expr)
             }
+            (F::LIST_LENGTH, [list]) if let Some(element) = list.sql_type.element() => {
+                let (list, elements) = (self.scalar(pipe, list)?, self.elements(element));
+                self.strict(pipe, &[list], |p| p.call1(Callee::ElementCount(elements), vec![list.value], expr.position))
+            }
+            (F::SIGN, [input]) if input.sql_type.as_decimal().is_some() && expr.sql_type.is_decimal() => {
+                self.sign(pipe, input, expr.sql_type)
+            }
+            (F::SHIFT_LEFT, [input, Expr { kind: ExprKind::Const(Value::Int(by)), .. }]) => {
+                self.shift_left(pipe, input, *by, expr.sql_type)
+            }
             (F::BIT_AND | F::BIT_OR | F::BIT_XOR, [a, b]) if a.sql_type.is_integer() && a.sql_type == b.sql_type => {
                 self.bits(pipe, f, (a, b))
             }
@@ -186,6 +196,31 @@ impl Expressions {
             }
             _ => self.boxed(pipe, F::DATE_TRUNC, args, expr.sql_type, expr.position),
         }
+    }
+
+    /// -1, 0 or 1 of exact numbers.
+    fn sign(&mut self, pipe: &mut Pipe, input: &Expr, to: SqlType) -> Result<Sql> {
+        let (sql, layout): (Sql, Ty) = (self.scalar(pipe, input)?, to.physical().into());
+        let zero = pipe.int(0, pipe.ty(sql.value));
+        let above = pipe.compare(Compare::Gt, sql.value, zero);
+        let below = pipe.compare(Compare::Lt, sql.value, zero);
+        let [minus, none, plus] = [-1, 0, 1].map(|sign| pipe.int(sign, layout));
+        let not_above = pipe.let_(layout, Operation::Select(below, minus, none));
+        Ok(Sql { value: pipe.let_(layout, Operation::Select(above, plus, not_above)), null: sql.null })
+    }
+
+    /// `<<` by a constant, which counts within the width of the type, as what goes beyond it is lost.
+    fn shift_left(&mut self, pipe: &mut Pipe, input: &Expr, by: i64, sql_type: SqlType) -> Result<Sql> {
+        let (sql, layout): (Sql, Ty) = (self.scalar(pipe, input)?, sql_type.physical().into());
+        let bits = if sql_type == SqlType::BigInt { 63 } else { 31 };
+        let factor = 1i64.wrapping_shl((by & bits) as u32);
+        let (x, factor) = (pipe.widen(sql.value, Ty::I64), pipe.int(factor.into(), Ty::I64));
+        let product = pipe.wrapping(Arithmetic::Mul, x, factor);
+        let value = match layout {
+            Ty::I64 => product,
+            narrow => pipe.let_(narrow, Operation::Convert(Conversion::Cut, product, narrow, None)),
+        };
+        Ok(Sql { value, null: sql.null })
     }
 
     /// `&`, `|`, `#` of integers of one type.
