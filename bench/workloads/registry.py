@@ -1,6 +1,6 @@
 """All workloads, in the order in which they run."""
 
-from . import clickbench, h2o, joins, loading, operators, parquet, scans, sorts, ssb, tpcds, tpch, windows
+from . import clickbench, functions, h2o, joins, loading, operators, parquet, scans, sorts, ssb, tpcds, tpch, windows
 
 WORKLOADS = {
     workload.name: workload
@@ -14,6 +14,7 @@ WORKLOADS = {
         scans.WORKLOAD,
         sorts.WORKLOAD,
         operators.WORKLOAD,
+        functions.WORKLOAD,
         joins.WORKLOAD,
         parquet.WORKLOAD,
         loading.WORKLOAD,

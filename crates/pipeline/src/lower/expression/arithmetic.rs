@@ -14,7 +14,7 @@ use super::range::Range;
 use crate::ir::{Arithmetic, Callee, Compare, Conversion, FloatOp, Inst, Operation, Ty, Var};
 use crate::lower::pipe::{Pipe, Sql};
 
-const MICROS_PER_DAY: i128 = 86_400_000_000;
+pub(super) const MICROS_PER_DAY: i128 = 86_400_000_000;
 
 impl Expressions {
     /// `+ - * / %` and unary minus; None where boxed values must do it.

@@ -5,15 +5,31 @@ use plan::Expr;
 use types::SqlType;
 
 use super::Expressions;
-use super::arithmetic::{check_precision, date_to_timestamp, narrow};
+use super::arithmetic::{MICROS_PER_DAY, check_precision, date_to_timestamp, narrow};
 use super::range::Range;
-use crate::ir::{Callee, Conversion, FloatOp, Operation, Site, SiteKind, Ty};
+use crate::ir::{Arithmetic, Callee, Compare, Conversion, FloatOp, Operation, Site, SiteKind, Ty, Var};
 use crate::lower::pipe::{Pipe, Sql};
 
 /// Up to here integers are exact as doubles.
 const EXACT_DOUBLE: u128 = 1 << 53;
 /// Up to here powers of ten are exact as doubles.
 const EXACT_POWER: u8 = 22;
+
+/// The day of a timestamp that is finite, or the time since its midnight.
+fn part_of_day(pipe: &mut Pipe, at: Var, to: SqlType, position: Option<u32>) -> Var {
+    let (day, zero) = (pipe.int(MICROS_PER_DAY, Ty::I64), pipe.int(0, Ty::I64));
+    let rest = pipe.let_(Ty::I64, Operation::Remainder(at, day, position));
+    let is_before = pipe.compare(Compare::Lt, rest, zero);
+    if to == SqlType::Time {
+        let later = pipe.wrapping(Arithmetic::Add, rest, day);
+        return pipe.let_(Ty::I64, Operation::Select(is_before, later, rest));
+    }
+    // Division cuts towards zero.
+    let (days, one) = (pipe.let_(Ty::I64, Operation::Divide(at, day, position)), pipe.int(1, Ty::I64));
+    let earlier = pipe.wrapping(Arithmetic::Sub, days, one);
+    let days = pipe.let_(Ty::I64, Operation::Select(is_before, earlier, days));
+    pipe.let_(Ty::I32, Operation::Convert(Conversion::Cut, days, Ty::I32, None))
+}
 
 impl Expressions {
     pub(in crate::lower) fn cast(&mut self, pipe: &mut Pipe, input: &Expr, expr: &Expr) -> Result<Sql> {
@@ -47,6 +63,9 @@ impl Expressions {
             (T::Timestamp, T::Timestamptz) | (T::Timestamptz, T::Timestamp) => Ok(sql),
             (T::Date, T::Timestamp | T::Timestamptz) if self.is_finite(input) => {
                 self.strict(pipe, &[sql], |p| date_to_timestamp(p, sql.value, expr.position))
+            }
+            (T::Timestamp, T::Date | T::Time) if self.is_finite(input) => {
+                self.strict(pipe, &[sql], |p| part_of_day(p, sql.value, to, expr.position))
             }
             (T::Bool, T::Integer) => {
                 let value = pipe.let_(Ty::I32, Operation::Convert(Conversion::BoolToInt, sql.value, Ty::I32, None));
