@@ -22,6 +22,14 @@ pub(crate) struct Memory {
     changes: u8,
 }
 
+/// Whether it is worth to remember anything of a site: a text that may be the same each time beside something else, or an argument
+/// of 32 bits.
+pub(crate) fn is_worth_it(site: &Site) -> bool {
+    let is_small = |of: &SqlType| of.physical() == Physical::I32;
+    let is_text = |of: &SqlType| of.physical() == Physical::Str;
+    site.arguments.iter().any(is_small) || site.arguments.len() != 1 && site.arguments.iter().any(is_text)
+}
+
 impl Memory {
     /// The arguments.
     pub fn values(&self) -> &[Value] {
@@ -86,18 +94,19 @@ impl Memory {
 /// # Safety
 /// As of [`value_of`].
 unsafe fn refresh(value: &mut Value, slot: Slot, sql_type: SqlType) -> bool {
-    if let Value::Str(known) = value
-        && sql_type.physical() == Physical::Str
-    {
-        let text = slot.as_str();
-        // SAFETY: the caller vouches for the payload.
-        if unsafe { text.bytes() } == known.as_bytes() {
-            return false;
-        }
+    if sql_type.physical() != Physical::Str {
+        // SAFETY: as the caller promises.
+        let new = unsafe { value_of(slot, sql_type) };
+        let is_other = !new.is_identical(value);
+        *value = new;
+        return is_other;
     }
-    // SAFETY: as the caller promises.
-    let new = unsafe { value_of(slot, sql_type) };
-    let is_other = !new.is_identical(value);
-    *value = new;
-    is_other
+    let text = slot.as_str();
+    // SAFETY: the caller vouches for the payload.
+    let is_same = matches!(value, Value::Str(known) if unsafe { text.bytes() } == known.as_bytes());
+    if !is_same {
+        // SAFETY: as the caller promises.
+        *value = unsafe { value_of(slot, sql_type) };
+    }
+    !is_same
 }

@@ -7,6 +7,7 @@ use types::ops::{cast, date, decimal, like};
 use types::{Physical, SqlType, Value};
 
 use crate::params::check_type;
+use crate::remembered::is_worth_it;
 use crate::slot::{Slot, slot_of, value_of};
 use crate::worker::{Shared, Worker};
 
@@ -27,6 +28,18 @@ pub(crate) unsafe fn run(worker: &mut Worker, id: SiteId, args: *const Slot) -> 
         if let Some(slot) = unsafe { plain_cast(worker, *args, (*from, site.result), *or_null) } {
             return Ok((slot?, false));
         }
+    }
+    if !is_worth_it(site) {
+        // SAFETY: as the caller promises.
+        let argument = |at: usize| unsafe { value_of(*args.add(at), site.arguments[at]) };
+        let value = match site.arguments.len() {
+            // Few arguments need no memory of their own.
+            1 => call(site, &[argument(0)]),
+            2 => call(site, &[argument(0), argument(1)]),
+            many => call(site, &(0..many).map(argument).collect::<Vec<_>>()),
+        }?;
+        check_type(&value, site.result)?;
+        return Ok((slot_of(&value, site.result, |text| worker.text(text))?, value.is_null()));
     }
     let mut memory = worker.inner.memory_of(id);
     // SAFETY: as the caller promises.

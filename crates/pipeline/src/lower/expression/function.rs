@@ -9,7 +9,7 @@ use types::{SqlType, Value};
 use super::Expressions;
 use super::arithmetic::{check_finite, date_to_timestamp, narrow};
 use super::range::constant_field;
-use crate::ir::{Arithmetic, Callee, Compare, Conversion, FloatFunction, Logic, Operation, Ty};
+use crate::ir::{Arithmetic, Callee, Compare, Conversion, FloatFunction, FloatOp, Logic, Operation, Ty};
 use crate::lower::pipe::{Pipe, Sql};
 
 /// The scale of fields that have microseconds.
@@ -145,7 +145,7 @@ impl Expressions {
     fn extract(&mut self, pipe: &mut Pipe, field: &Expr, input: &Expr, args: &[Expr], expr: &Expr) -> Result<Sql> {
         if let Some(field) = constant_field(field).filter(|field| field.scale() == MICROS)
             && matches!(input.sql_type, SqlType::Timestamp | SqlType::Timestamptz)
-            && expr.sql_type == field.sql_type()
+            && (expr.sql_type == field.sql_type() || expr.sql_type == SqlType::Double)
             && let Some(found) = self.extract_micros(pipe, field, input, expr)?
         {
             return Ok(found);
@@ -163,14 +163,25 @@ impl Expressions {
 
     /// Seconds with microseconds, since the minute or since 1970, of timestamps that are known to be none of the far ones.
     fn extract_micros(&mut self, pipe: &mut Pipe, field: Field, input: &Expr, expr: &Expr) -> Result<Option<Sql>> {
-        const MOST: i128 = 999_999_999_999_999_999;
-        if !self.range(input).is_some_and(|range| range.low >= -MOST && range.high <= MOST) {
+        // As many digits as the decimal has; or those that a double has exactly.
+        let is_double = expr.sql_type == SqlType::Double;
+        let most: i128 = if is_double { 1 << 53 } else { 999_999_999_999_999_999 };
+        if !self.range(input).is_some_and(|range| range.low >= -most && range.high <= most) {
             return Ok(None);
         }
         let sql = self.scalar(pipe, input)?;
-        if field == Field::Epoch {
-            return Ok(Some(sql));
+        let micros = if field == Field::Epoch { sql } else { self.since_minute(pipe, sql, expr)? };
+        if !is_double {
+            return Ok(Some(micros));
         }
+        let value = pipe.let_(Ty::F64, Operation::Convert(Conversion::IntToFloat, micros.value, Ty::F64, None));
+        let second = pipe.float(1e6, Ty::F64);
+        let value = pipe.let_(Ty::F64, Operation::Float(FloatOp::Div, value, second, None));
+        Ok(Some(Sql { value, null: micros.null }))
+    }
+
+    /// The microseconds of a finite timestamp since its minute.
+    fn since_minute(&mut self, pipe: &mut Pipe, sql: Sql, expr: &Expr) -> Result<Sql> {
         self.strict(pipe, &[sql], |p| {
             let (minute, zero) = (p.int(60_000_000, Ty::I64), p.int(0, Ty::I64));
             let rest = p.let_(Ty::I64, Operation::Remainder(sql.value, minute, expr.position));
@@ -178,7 +189,6 @@ impl Expressions {
             let later = p.wrapping(Arithmetic::Add, rest, minute);
             p.let_(Ty::I64, Operation::Select(is_before, later, rest))
         })
-        .map(Some)
     }
 
     fn truncate(&mut self, pipe: &mut Pipe, field: &Expr, input: &Expr, args: &[Expr], expr: &Expr) -> Result<Sql> {
