@@ -145,7 +145,7 @@ impl Expressions {
     fn extract(&mut self, pipe: &mut Pipe, field: &Expr, input: &Expr, args: &[Expr], expr: &Expr) -> Result<Sql> {
         if let Some(field) = constant_field(field).filter(|field| field.scale() == MICROS)
             && matches!(input.sql_type, SqlType::Timestamp | SqlType::Timestamptz)
-            && (expr.sql_type == field.sql_type() || expr.sql_type == SqlType::Double)
+            && (expr.sql_type == SqlType::Double || expr.sql_type.is_decimal() && expr.sql_type.scale() == MICROS)
             && let Some(found) = self.extract_micros(pipe, field, input, expr)?
         {
             return Ok(found);
