@@ -6,7 +6,7 @@ use types::{Physical, SqlType, Value};
 use crate::slot::{Slot, value_of};
 
 /// Results that are remembered of a site; a power of two.
-const REMEMBERED: usize = 1024;
+const REMEMBERED: usize = 4096;
 /// So often other arguments may change before nothing is remembered any more.
 const MOST_CHANGES: u8 = 8;
 
