@@ -98,7 +98,9 @@ impl ShortChange {
                 let values: Vec<_> = self.attributes.iter().copied().zip(values.iter()).collect();
                 transaction.update_row(relation, RowId::from_bits(*id as u64), &values)
             }
-            _ => transaction.insert_row(relation, values, budget),
+            (_, None) => transaction.insert_row(relation, values, budget),
+            // A row without an id is none that could be changed.
+            _ => return None,
         }
         .ok()
     }
