@@ -1,6 +1,7 @@
 //! Aggregate functions: a row each. The ids are an `enum`, so that the compiler names the two other places of an
 //! aggregate: its accumulators in the lowering, and what evaluates it over the frames of windows in the runtime.
 
+mod collected;
 mod evaluate;
 pub mod percentile;
 pub mod regression;
@@ -25,12 +26,19 @@ use evaluate::{
 pub struct Input<'a> {
     /// What is aggregated; for `count(*)` one value a row.
     pub values: &'a [Value],
-    /// The second arguments, of functions that take two.
-    pub others: &'a [Value],
+    /// The further arguments, of functions that take more than one: a column each.
+    pub others: &'a [Vec<Value>],
     /// The first argument's type; [`SqlType::Null`] for `count(*)`.
     pub argument: SqlType,
     /// What the result must be.
     pub result: SqlType,
+}
+
+impl<'a> Input<'a> {
+    /// The second arguments.
+    fn second(&self) -> &'a [Value] {
+        self.others.first().map_or(&[], Vec::as_slice)
+    }
 }
 
 /// An aggregate function: what its row says.
@@ -150,6 +158,17 @@ aggregates! {
         "The value at that fraction, between two values if need be.", ("percentile_cont(0.75) WITHIN GROUP (ORDER BY x)", "3");
     DiscreteAt, "percentile_disc", &[], 2, any, 1, false, percentile::discrete,
         "The first value at or behind that fraction of the values.", ("percentile_disc(0.5) WITHIN GROUP (ORDER BY x)", "2");
+    Mode, "mode", &[], 1, any, 1, false, percentile::most_frequent,
+        "The value that most rows have, the least of several.", ("mode() WITHIN GROUP (ORDER BY x)", "1");
+    Texts, "string_agg", &[], 2, any, 1, false, |i| collected::texts(i, false),
+        "The texts, each behind the separator but the first, in the order of the further arguments' numbers, then their own.",
+        ("string_agg(x::text, ',' ORDER BY x)", "1,2,4");
+    TextsBackwards, "string_agg_backwards", &[], 2, any, 1, false, |i| collected::texts(i, true),
+        "As the one before, but where those numbers are equal the greatest text is the first.",
+        ("string_agg(x::text, ',' ORDER BY x::text DESC)", "4,2,1");
+    List, "array_agg", &[], 2, any, 1, false, collected::list,
+        "The list of the values with those words, the second arguments, or NULL where the first is 1; in the order of the further numbers, then of these two.",
+        ("array_agg(x)", "{1,2,4,NULL}");
 }
 
 impl AggregateFunction {
@@ -206,16 +225,22 @@ impl AggregateFunction {
         self.definition().ignores_duplicates
     }
 
-    /// Whether it gives the value at a fraction, its second argument, which reads no column.
-    pub fn is_percentile(self) -> bool {
-        matches!(self, Self::ContinuousAt | Self::DiscreteAt)
+    /// Whether its second argument reads no column and is the whole group's: the fraction of a percentile, a separator.
+    pub fn has_fixed_argument(self) -> bool {
+        matches!(self, Self::ContinuousAt | Self::DiscreteAt | Self::Texts | Self::TextsBackwards)
     }
 
-    /// The percentile that the window function is, of all values of a group.
+    /// Whether it collects the values of a group: over frames it is a window function of its own.
+    pub fn collects(self) -> bool {
+        self.has_fixed_argument() || matches!(self, Self::Mode | Self::List)
+    }
+
+    /// The aggregate of collected values that the window function is, of all values of a group.
     pub fn of_group(function: WindowFunction) -> Option<Self> {
         match function {
             WindowFunction::PercentileCont => Some(Self::ContinuousAt),
             WindowFunction::PercentileDisc => Some(Self::DiscreteAt),
+            WindowFunction::Mode => Some(Self::Mode),
             _ => None,
         }
     }

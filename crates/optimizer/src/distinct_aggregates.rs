@@ -64,7 +64,9 @@ fn split(
     for (_, call) in aggregates.iter_mut().filter(|(_, c)| c.distinct) {
         call.distinct = !call.function.ignores_duplicates();
         if let (true, Some(condition)) = (call.distinct, call.filter.take_if(|_| call.distinct)) {
-            for argument in &mut call.arguments {
+            // A separator is the group's.
+            let of_rows = |at: usize| at != 1 || !call.function.has_fixed_argument();
+            for (_, argument) in call.arguments.iter_mut().enumerate().filter(|(at, _)| of_rows(*at)) {
                 let sql_type = argument.sql_type;
                 let otherwise = Box::new(Expr::constant(Value::Null, sql_type));
                 let branches = vec![(condition.clone(), argument.clone())];
@@ -130,23 +132,23 @@ fn group(plan: &mut Plan, input: Node, groups: Vec<(ColumnId, Expr)>, mut set: V
     if !set[0].1.distinct {
         return Node::new(Op::Aggregate { input: Box::new(input), groups, aggregates: set });
     }
-    let values: Vec<ColumnId> = set[0]
-        .1
-        .arguments
-        .iter()
-        .map(|argument| {
-            let info = plan::ColumnInfo { name: "distinct".to_owned(), sql_type: argument.sql_type, nullable: true };
-            plan.columns.push(info)
-        })
-        .collect();
+    let mut arguments = set[0].1.arguments.clone();
+    // What is the whole group's says nothing of a row.
+    let fixed = set[0].1.function.has_fixed_argument().then(|| arguments.remove(1));
+    let new_column = |argument: &Expr| {
+        let info = plan::ColumnInfo { name: "distinct".to_owned(), sql_type: argument.sql_type, nullable: true };
+        plan.columns.push(info)
+    };
+    let values: Vec<ColumnId> = arguments.iter().map(new_column).collect();
     let (mut inner, mut outer) = (Vec::new(), Vec::new());
     for (key, expr) in groups {
         let below = fresh_like(&mut plan.columns, key);
         outer.push((key, column(&plan.columns, below)));
         inner.push((below, expr));
     }
-    inner.extend(values.iter().copied().zip(set[0].1.arguments.clone()));
-    let values: Vec<Expr> = values.into_iter().map(|value| column(&plan.columns, value)).collect();
+    inner.extend(values.iter().copied().zip(arguments));
+    let mut values: Vec<Expr> = values.into_iter().map(|value| column(&plan.columns, value)).collect();
+    fixed.into_iter().for_each(|fixed| values.insert(1, fixed));
     for (_, call) in &mut set {
         call.distinct = false;
         call.arguments.clone_from(&values);

@@ -375,7 +375,8 @@ impl Oracle<'_> {
         let column = |at: usize| -> Vec<Value> {
             seen.iter().map(|values| values.get(at).cloned().unwrap_or(Value::Bool(true))).collect()
         };
-        let (values, others) = (column(0), column(1));
+        let others: Vec<Vec<Value>> = (1..call.arguments.len()).map(column).collect();
+        let values = column(0);
         let (argument, result) = (call.argument_type(), call.sql_type);
         call.function.evaluate(Input { values: &values, others: &others, argument, result })
     }

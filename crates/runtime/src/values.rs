@@ -1,4 +1,5 @@
-//! The values of a group, for aggregates that must see all of them at once: percentiles.
+//! The values of a group, for aggregates that must see all of them at once: percentiles, the most frequent one, and as entries of
+//! several words texts and lists ([`entries`]).
 //!
 //! A list of chunks that grow as the list does, in memory that lives as long as the query; two lists become one in O(1).
 //! Values are kept as words in whose order they come, with -0 before 0.
@@ -6,6 +7,8 @@
 //! The value at a place is selected, not sorted for. But chunks of the full size are sorted when they are full, by whoever
 //! fills them: so a group of all rows is sorted for by all workers, a chunk at a time, and at its end there is no work that
 //! would have to stop in between. What remains is a search in all of its sorted runs at once, O(log n) steps in each.
+
+pub(crate) mod entries;
 
 use std::ops::Range;
 
@@ -87,7 +90,7 @@ impl Values {
     pub(crate) unsafe fn add(&mut self, worker: &mut Worker, word: u64) -> Result<()> {
         if self.next == self.end {
             // SAFETY: as the caller promises.
-            unsafe { self.grow(worker)? };
+            unsafe { self.grow(worker, 1)? };
         }
         // SAFETY: there is room before the chunk's end.
         unsafe {
@@ -97,23 +100,24 @@ impl Values {
         Ok(())
     }
 
-    /// Begins a new chunk, of twice the words that the last one has.
+    /// Begins a new chunk, of twice the words that the last one has, for entries of so many. Values that are a word each are sorted,
+    /// once they fill a chunk of the full size.
     ///
     /// # Safety
     /// As for [`add`](Self::add).
     #[cold]
-    unsafe fn grow(&mut self, worker: &mut Worker) -> Result<()> {
+    unsafe fn grow(&mut self, worker: &mut Worker, width: usize) -> Result<()> {
         // SAFETY: as the caller promises.
         let used = unsafe { self.finish() };
-        if used == MOST_WORDS {
+        if used == MOST_WORDS && width == 1 {
             // SAFETY: the last chunk, whose number of words is written down.
             unsafe {
                 Chunk::used(self.last).sort_unstable();
                 (*self.last).sorted = true;
             }
         }
-        let words = (used * 2 + 2).clamp(FIRST_WORDS, MOST_WORDS);
-        let chunk = worker.keep_zeroed(size_of::<Chunk>() + words * 8)?.cast::<Chunk>();
+        let words = (used * 2 + 2).clamp(FIRST_WORDS, MOST_WORDS) / width * width;
+        let chunk = worker.keep_any(size_of::<Chunk>() + words * 8)?.cast::<Chunk>();
         // SAFETY: fresh memory for a chunk of so many words, aligned to 16.
         unsafe {
             chunk.write(Chunk { before: self.last, used: 0, sorted: false });
@@ -163,6 +167,16 @@ impl Values {
         (self.next, self.end, self.last) = (other.next, other.end, other.last);
     }
 
+    /// The chunks, the last one first.
+    fn chunks(&self) -> Vec<*mut Chunk> {
+        let last = Some(self.last).filter(|last| !last.is_null());
+        std::iter::successors(last, |&chunk| {
+            // SAFETY: a chunk of the list.
+            Some(unsafe { (*chunk).before }).filter(|before| !before.is_null())
+        })
+        .collect()
+    }
+
     /// The words.
     ///
     /// # Safety
@@ -177,11 +191,7 @@ impl Values {
             // SAFETY: the only chunk, whose number of words is written down.
             return Ok(Words::Unsorted(unsafe { Chunk::used(self.last) }));
         }
-        let chunks: Vec<*mut Chunk> = std::iter::successors(Some(self.last), |&chunk| {
-            // SAFETY: a chunk of the list.
-            Some(unsafe { (*chunk).before }).filter(|before| !before.is_null())
-        })
-        .collect();
+        let chunks = self.chunks();
         // SAFETY: chunks of the list, which nobody else touches, and whose numbers of words are written down.
         let (sorted, others): (Vec<_>, Vec<_>) = chunks.into_iter().partition(|&chunk| unsafe { (*chunk).sorted });
         // SAFETY: likewise.
@@ -295,7 +305,7 @@ mod tests {
     use crate::query::QueryContext;
     use crate::testing::program;
 
-    const NOTHING: Values = Values {
+    pub(super) const NOTHING: Values = Values {
         next: std::ptr::null_mut(),
         end: std::ptr::null_mut(),
         last: std::ptr::null_mut(),

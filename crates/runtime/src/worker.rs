@@ -293,6 +293,20 @@ impl Worker {
     /// As [`text`](Self::text), of `length` bytes of texts one after another.
     #[inline]
     pub(crate) fn joined<'t>(&mut self, length: usize, texts: impl Iterator<Item = &'t str>) -> Result<Str> {
+        self.written(length, |to| {
+            let mut at = 0;
+            for text in texts {
+                to[at..at + text.len()].copy_from_slice(text.as_bytes());
+                at += text.len();
+            }
+            debug_assert_eq!(at, length);
+            Ok(())
+        })
+    }
+
+    /// As [`text`](Self::text), of `length` bytes that are written, which must be a text.
+    #[inline]
+    pub(crate) fn written(&mut self, length: usize, write: impl FnOnce(&mut [u8]) -> Result<()>) -> Result<Str> {
         let mut inline = [0; Str::INLINE];
         let to = match inline.get_mut(..length) {
             Some(to) => to,
@@ -302,18 +316,27 @@ impl Worker {
                 std::slice::from_raw_parts_mut(start.as_ptr(), length)
             },
         };
-        let mut at = 0;
-        for text in texts {
-            to[at..at + text.len()].copy_from_slice(text.as_bytes());
-            at += text.len();
-        }
-        debug_assert_eq!(at, length);
+        write(to)?;
         Ok(Str::new(to))
+    }
+
+    /// A text whose payload is copied where it lives as long as the query.
+    pub(crate) fn keep_text(&mut self, text: Str) -> Result<Str> {
+        if text.is_inline() {
+            return Ok(text);
+        }
+        // SAFETY: the payload of a text of a tuple is alive.
+        crate::rows::copy_text(&mut self.inner.keep, unsafe { text.bytes() })
     }
 
     /// Zeroed memory that lives as long as the query, aligned to 16.
     pub(crate) fn keep_zeroed(&mut self, bytes: usize) -> Result<*mut u8> {
         self.inner.keep.allocate(bytes).map(|start| start.as_ptr())
+    }
+
+    /// Memory that lives as long as the query, aligned to 16, for who writes before reading.
+    pub(crate) fn keep_any(&mut self, bytes: usize) -> Result<*mut u8> {
+        self.inner.keep.allocate_any(bytes.next_multiple_of(16)).map(|start| start.as_ptr())
     }
 
     /// Tells whoever watches (EXPLAIN ANALYZE) the operator that this worker works for.

@@ -36,7 +36,7 @@ pub(super) fn value_at(input: Input<'_>, end: Ordering) -> Result<Value> {
         let by_key = if end == Ordering::Less { by_key } else { by_key.reverse() };
         by_key.then_with(|| a.total_cmp(b))
     };
-    let best = input.values.iter().zip(input.others).min_by(better);
+    let best = input.values.iter().zip(input.second()).min_by(better);
     Ok(best.map_or(Value::Null, |(value, _)| value.clone()))
 }
 

@@ -54,7 +54,7 @@ impl Between for Interval {
 fn sorted(input: Input<'_>) -> Result<(Vec<&Value>, f64)> {
     let mut values: Vec<&Value> = input.values.iter().collect();
     values.sort_by(|a, b| a.total_cmp(b));
-    match input.others.first() {
+    match input.others.first().and_then(|fractions| fractions.first()) {
         Some(Value::Float(at)) => Ok((values, fraction(*at)?)),
         other => Err(Error::internal(format!("a percentile at {other:?}"))),
     }
@@ -63,6 +63,14 @@ fn sorted(input: Input<'_>) -> Result<(Vec<&Value>, f64)> {
 pub(super) fn discrete(input: Input<'_>) -> Result<Value> {
     let (values, fraction) = sorted(input)?;
     Ok(values[place(fraction, values.len())].clone())
+}
+
+/// The value that most are equal to, the least of several.
+pub(super) fn most_frequent(input: Input<'_>) -> Result<Value> {
+    let mut values: Vec<&Value> = input.values.iter().collect();
+    values.sort_by(|a, b| a.total_cmp(b));
+    let runs = values.chunk_by(|a, b| a.total_cmp(b).is_eq()).rev();
+    Ok(runs.max_by_key(|run| run.len()).map_or(Value::Null, |run| run[0].clone()))
 }
 
 pub(super) fn continuous(input: Input<'_>) -> Result<Value> {

@@ -46,7 +46,7 @@ pub fn result(function: F, moments: &impl PairMoments) -> Result<Option<f64>> {
 /// The moments of pairs of doubles.
 fn moments(input: Input<'_>) -> Result<Moments> {
     let mut moments = Moments::default();
-    for pair in input.values.iter().zip(input.others) {
+    for pair in input.values.iter().zip(input.second()) {
         let (Value::Float(y), Value::Float(x)) = pair else {
             return Err(Error::internal(format!("an aggregate was given {pair:?}")));
         };

@@ -17,6 +17,16 @@ pub(super) const ROWS: &[Scalar] = &[
         "The array of one element.",
         ("ARRAY[7]", "{7}"),
     ),
+    Scalar::operator(
+        "sort_word",
+        None,
+        |c| {
+            let word = array::word_of(c.value(0)?).ok_or_else(|| Error::internal("a value that has no word"))?;
+            Ok(Value::Int(word))
+        },
+        "A number in whose order the values of the type are.",
+        ("(SELECT array_agg(7))", "{7}"),
+    ),
     Scalar::new(
         "array_cat",
         &["array_cat", "list_concat", "list_cat", "array_concat"],

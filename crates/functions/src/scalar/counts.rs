@@ -1,7 +1,5 @@
 //! How often lists have which elements, and lists side by side.
 
-use std::collections::BTreeMap;
-
 use base::{Error, Result, SqlState};
 use types::ops::array::{self, Elements};
 use types::ops::{decimal, map, numeric, structure};
@@ -132,30 +130,8 @@ fn median(numbers: &mut [f64]) -> Option<f64> {
 
 /// Elements that are not NULL, in their order, and how often each is there.
 fn counts(c: &Call<'_>) -> Result<Vec<(Value, i64)>> {
-    /// A value by its order.
-    struct Ordered(Value);
-    impl PartialEq for Ordered {
-        fn eq(&self, other: &Self) -> bool {
-            self.cmp(other).is_eq()
-        }
-    }
-    impl Eq for Ordered {}
-    impl PartialOrd for Ordered {
-        fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-            Some(self.cmp(other))
-        }
-    }
-    impl Ord for Ordered {
-        fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-            self.0.total_cmp(&other.0)
-        }
-    }
     let (list, element) = c.array(0)?;
-    let mut counts: BTreeMap<Ordered, i64> = BTreeMap::new();
-    for value in Elements::new(list, element).filter(|value| !value.is_null()) {
-        *counts.entry(Ordered(value)).or_default() += 1;
-    }
-    Ok(counts.into_iter().map(|(value, count)| (value.0, count)).collect())
+    Ok(array::counts(list, element))
 }
 
 fn zip(c: &Call<'_>) -> Result<Value> {

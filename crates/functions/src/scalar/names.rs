@@ -84,6 +84,8 @@ impl ScalarFunction {
     pub const GREATEST: Self = row("greatest");
     pub const LEAST: Self = row("least");
     pub const ARRAY_ALONE: Self = row("array_alone");
+    pub const LIST_EXTRACT: Self = row("list_extract");
+    pub const SORT_WORD: Self = row("sort_word");
     pub const LIST_CONTAINS: Self = row("list_contains");
     pub const ARRAY_CAT: Self = row("array_cat");
     pub const ARRAY_APPEND: Self = row("array_append");

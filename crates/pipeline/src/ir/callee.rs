@@ -16,6 +16,8 @@ pub enum Callee {
     /// `(Str, I64 at) -> (x, Bool, I64 next)`: the element that begins at a byte of such a list, whether it is NULL, and where
     /// the next one begins.
     Element(SiteId, Ty),
+    /// `(Str, I64 at) -> (x, Bool)`: the element of a number of such a list, counted from 1, and whether it is NULL or there is none.
+    Subscript(SiteId, Ty),
     /// `() -> ()`: begins a list of the worker, within the one that it has begun before.
     ListBegin,
     /// `(x, Bool) -> ()`: adds an element of the site's result type, or NULL, to the list that was begun last.
@@ -91,6 +93,10 @@ pub enum Callee {
     CollectFloat,
     /// `(Ptr into, Ptr from) -> ()`: adds other values; those are lost.
     CollectMerge,
+    /// `(Ptr entries, I64 ...) -> ()`: adds an entry of so many words to those of a group, {Ptr, Ptr, Ptr, Ptr} at the address.
+    CollectWords(u8),
+    /// `(Ptr entries, I64 ..., Str) -> ()`: likewise, of so many words and a text, which is copied.
+    CollectText(u8),
     /// `(Ptr distinct, I64 hash) -> ()`: adds to the hashes of a group's values, {Ptr} at the address.
     DistinctAdd,
     /// `(Ptr into, Ptr from) -> ()`: adds other hashes; those are lost.
@@ -103,6 +109,20 @@ pub enum Callee {
     FloatAt,
     /// `(Ptr values, F64 fraction) -> F64`: what is at the fraction, between two values if need be.
     FloatAround,
+    /// `(F64) -> I64`: a number in whose order doubles are.
+    FloatWord,
+    /// `(Ptr values) -> I64`: the integer that most are, the least of several; 0 if there is none.
+    MostFrequentInteger,
+    /// `(Ptr values) -> F64`: likewise.
+    MostFrequentFloat,
+    /// `(Ptr entries, Str separator) -> Str`: the texts of entries that have so many words besides, in the order of the entries,
+    /// each behind the separator but the first; entries with equal words come the least text first, or the greatest one. 54000.
+    #[allow(missing_docs)]
+    Texts { words: u8, backwards: bool },
+    /// `(Ptr entries) -> Str`: the list of entries of so many words, in their order: the last one is the element's, of the site's result
+    /// type, and if `flagged` the one before says whether it is NULL; 54000.
+    #[allow(missing_docs)]
+    List { elements: SiteId, words: u8, flagged: bool },
     /// `(Ptr) -> Bool`: adds the row, the worker's last one of a recursion whose rows are distinct, or takes it back if there is
     /// one like it. True if it was added.
     AddRow(StateId),
@@ -130,7 +150,7 @@ impl Callee {
             Self::Scalar(function) => function.definition().typed.is_some_and(Typed::is_total),
             Self::ExtractDate(field) => field.is_of_days(),
             Self::ExtractTimestamp(_) => true,
-            _ => matches!(self, Self::Like(_) | Self::InSet(..) | Self::DecimalToDouble),
+            _ => matches!(self, Self::Like(_) | Self::InSet(..) | Self::DecimalToDouble | Self::FloatWord),
         }
     }
 
@@ -141,6 +161,7 @@ impl Callee {
             Self::Site(_) => return None,
             Self::ElementCount(_) => (&[Str], Some(I64)),
             Self::Element(_, ty) => return Some((vec![Str, I64], vec![ty, Bool, I64])),
+            Self::Subscript(_, ty) => return Some((vec![Str, I64], vec![ty, Bool])),
             Self::ListBegin => (&[], None),
             Self::ListPush(_, ty) => return Some((vec![ty, Bool], Vec::new())),
             Self::ListEnd => (&[], Some(Str)),
@@ -192,6 +213,13 @@ impl Callee {
             }
             Self::CollectInteger => (&[Ptr, I64], None),
             Self::CollectFloat => (&[Ptr, F64], None),
+            Self::CollectWords(words) => return Some((entry(words, &[]), Vec::new())),
+            Self::CollectText(words) => return Some((entry(words, &[Str]), Vec::new())),
+            Self::FloatWord => (&[F64], Some(I64)),
+            Self::MostFrequentInteger => (&[Ptr], Some(I64)),
+            Self::MostFrequentFloat => (&[Ptr], Some(F64)),
+            Self::Texts { .. } => (&[Ptr, Str], Some(Str)),
+            Self::List { .. } => (&[Ptr], Some(Str)),
             Self::IntegerAt => (&[Ptr, F64], Some(I64)),
             Self::FloatAt | Self::FloatAround => (&[Ptr, F64], Some(F64)),
             Self::TakeLimit(_) => (&[], Some(Bool)),
@@ -199,4 +227,10 @@ impl Callee {
         };
         Some((args.to_vec(), result.into_iter().collect()))
     }
+}
+
+/// Where entries lie, words, and what comes behind them.
+fn entry(words: u8, behind: &[Ty]) -> Vec<Ty> {
+    let words = std::iter::repeat_n(Ty::I64, words.into());
+    [Ty::Ptr].into_iter().chain(words).chain(behind.iter().copied()).collect()
 }

@@ -384,10 +384,16 @@ impl<'p> Verifier<'p> {
             }
             _ => callee.signature().ok_or_else(|| format!("{callee:?} has no typed form"))?,
         };
-        if let Callee::ElementCount(id) | Callee::Element(id, _) | Callee::ListPush(id, _) = callee {
+        if let Callee::ElementCount(id)
+        | Callee::Element(id, _)
+        | Callee::Subscript(id, _)
+        | Callee::ListPush(id, _)
+        | Callee::List { elements: id, .. } = callee
+        {
             let site = self.program.sites.get(id).ok_or_else(|| format!("{id} does not exist"))?;
             let ty = Ty::from(site.result.physical());
-            if matches!(callee, Callee::Element(_, of) | Callee::ListPush(_, of) if of != ty) {
+            if matches!(callee, Callee::Element(_, of) | Callee::Subscript(_, of) | Callee::ListPush(_, of) if of != ty)
+            {
                 return Err(format!("{callee:?} of elements that are {ty:?}"));
             }
         }

@@ -7,6 +7,7 @@ use base::ids::Id;
 use base::{Error, Result, SqlState};
 use pipeline::ir::{Callee, ParamId, SiteId};
 use types::Str;
+use types::ops::array;
 use types::ops::date::Field;
 use types::ops::json::Part;
 use types::ops::number::float;
@@ -23,6 +24,7 @@ use crate::recursion::RecursionLocal;
 use crate::sites;
 use crate::slot::interval_words;
 use crate::sum::{ExactSum, ExactVariance};
+use crate::values::entries::{MOST_OF_ENTRY, Shape};
 use crate::values::{Values, float_of_word, integer_of_word, word_of_float, word_of_integer};
 use crate::worker::guarded;
 
@@ -32,6 +34,7 @@ pub fn function(callee: Callee) -> (AbiFn, u64) {
         Callee::Site(site) => (site_call, site.index()),
         Callee::ElementCount(site) => (lists::element_count, site.index()),
         Callee::Element(site, _) => (lists::element, site.index()),
+        Callee::Subscript(site, _) => (lists::subscript, site.index()),
         Callee::ListBegin => (lists::begin, 0),
         Callee::ListPush(site, _) => (lists::push, site.index()),
         Callee::ListEnd => (lists::end, 0),
@@ -75,6 +78,15 @@ pub fn function(callee: Callee) -> (AbiFn, u64) {
         Callee::CollectInteger => (collect_integer, 0),
         Callee::CollectFloat => (collect_float, 0),
         Callee::CollectMerge => (collect_merge, 0),
+        Callee::CollectWords(words) => (collect_words, words.into()),
+        Callee::CollectText(words) => (collect_text, words.into()),
+        Callee::MostFrequentInteger => (most_frequent_integer, 0),
+        Callee::MostFrequentFloat => (most_frequent_float, 0),
+        Callee::FloatWord => (float_word, 0),
+        Callee::Texts { words, backwards } => (texts, usize::from(words) | usize::from(backwards) << 8),
+        Callee::List { elements, words, flagged } => {
+            (list, usize::from(words) | usize::from(flagged) << 8 | elements.index() << 16)
+        }
         Callee::DistinctAdd => (distinct_add, 0),
         Callee::DistinctMerge => (distinct_merge, 0),
         Callee::DistinctCount => (distinct_count, 0),
@@ -313,6 +325,24 @@ functions! {
         (*args.pointer::<Values>(0)).add(worker, word_of_float(args.slot(1).as_f64()))?;
         Ok(Slot::default())
     }
+    fn collect_words(worker, words, args) {
+        let mut entry = [0; MOST_OF_ENTRY];
+        let entry = &mut entry[..words as usize];
+        entry.iter_mut().enumerate().for_each(|(at, word)| *word = word_of_integer(args.slot(at + 1).as_i64()));
+        (*args.pointer::<Values>(0)).add_entry(worker, entry)?;
+        Ok(Slot::default())
+    }
+    fn collect_text(worker, words, args) {
+        let words = words as usize;
+        let text = worker.keep_text(args.str(words + 1))?;
+        let mut entry = [0; MOST_OF_ENTRY];
+        let entry = &mut entry[..words + 2];
+        let (order, of) = entry.split_at_mut(words);
+        order.iter_mut().enumerate().for_each(|(at, word)| *word = word_of_integer(args.slot(at + 1).as_i64()));
+        of.copy_from_slice(&text.words());
+        (*args.pointer::<Values>(0)).add_entry(worker, entry)?;
+        Ok(Slot::default())
+    }
     fn collect_merge(worker, immediate, args) {
         (*args.pointer::<Values>(0)).merge(&*args.pointer(1));
         Ok(Slot::default())
@@ -340,6 +370,27 @@ functions! {
         let (low, high, way) = (*args.pointer::<Values>(0)).around(worker, args.slot(1).as_f64())?;
         let low = float_of_word(low);
         Ok(Slot::f64(if way == 0.0 { low } else { f64::between(low, float_of_word(high), way)? }))
+    }
+    fn most_frequent_integer(worker, immediate, args) {
+        let word = (*args.pointer::<Values>(0)).most_frequent(worker, |a, b| a == b)?;
+        Ok(Slot::integer(integer_of_word(word).into()))
+    }
+    fn most_frequent_float(worker, immediate, args) {
+        let same = |a, b| a == b || float_of_word(a) == float_of_word(b);
+        let word = (*args.pointer::<Values>(0)).most_frequent(worker, same)?;
+        Ok(Slot::f64(float_of_word(word)))
+    }
+    fn float_word(worker, immediate, args) {
+        Ok(Slot::integer(array::word_of_float(args.slot(0).as_f64()).into()))
+    }
+    fn texts(worker, immediate, args) {
+        let shape = Shape { words: immediate as usize & 0xff, text: true, backwards: immediate >> 8 & 1 == 1 };
+        (*args.pointer::<Values>(0)).texts(worker, shape, args.text(1)).map(Slot::str)
+    }
+    fn list(worker, immediate, args) {
+        let elements = worker.inner.shared.sites[SiteId::from_index((immediate >> 16) as usize)].result;
+        let entry = (immediate as usize & 0xff, immediate >> 8 & 1 == 1);
+        (*args.pointer::<Values>(0)).list(worker, entry, elements).map(Slot::str)
     }
     fn add_row(worker, state, args) {
         let rows = (*worker.locals.add(state as usize)).cast::<RecursionLocal>();

@@ -55,24 +55,60 @@ pub(super) unsafe extern "C" fn element(worker: &mut Worker, site: u64, args: *c
         let mut elements = Elements::from_byte(list, element, at as usize);
         let before = elements.clone();
         let raw = elements.raw();
-        let slot = match element.physical() {
-            _ if array::is_null(raw) => Slot::default(),
-            Physical::Str => match array::inner(raw, element) {
-                // A part of the list lives as long as that.
-                std::borrow::Cow::Borrowed(part) => Slot::str(Str::new(part.as_bytes())),
-                std::borrow::Cow::Owned(made) => Slot::str(worker.text(&made)?),
-            },
-            _ => {
-                let value =
-                    before.into_iter().next().ok_or_else(|| Error::internal("an element behind the last one"))?;
-                slot_of(&value, element, |_| Err(Error::internal("a text of fixed width")))?
-            }
-        };
+        let slot = slot_of_next(worker, before, element)?;
         // SAFETY: room for the callee's three results.
         unsafe {
             results.write(slot);
             results.add(1).write(Slot::bool(array::is_null(raw)));
             results.add(2).write(Slot::integer(i128::from(at) + raw.len() as i128));
+        }
+        Ok(())
+    });
+    answer(worker, found)
+}
+
+/// The element that comes next; nothing if it is NULL.
+fn slot_of_next(worker: &mut Worker, mut elements: Elements<'_>, element: SqlType) -> Result<Slot> {
+    if element.physical() != Physical::Str {
+        return match elements.next() {
+            Some(types::Value::Null) => Ok(Slot::default()),
+            Some(value) => slot_of(&value, element, |_| Err(Error::internal("a text of fixed width"))),
+            None => Err(Error::internal("an element behind the last one")),
+        };
+    }
+    let raw = elements.raw();
+    if array::is_null(raw) {
+        return Ok(Slot::default());
+    }
+    Ok(Slot::str(match array::inner(raw, element) {
+        // A part of the list lives as long as that.
+        std::borrow::Cow::Borrowed(part) => Str::new(part.as_bytes()),
+        std::borrow::Cow::Owned(made) => worker.text(&made)?,
+    }))
+}
+
+/// The element of a number, and whether it is NULL or there is none.
+pub(super) unsafe extern "C" fn subscript(
+    worker: &mut Worker,
+    site: u64,
+    args: *const Slot,
+    results: *mut Slot,
+) -> u32 {
+    let found = guarded(|| {
+        // SAFETY: generated code passes a text that is alive, and a number.
+        let (list, at) = unsafe { (text(args, 0), (*args.add(1)).as_i64()) };
+        let element = element_type(worker, site);
+        let elements = usize::try_from(at - 1).ok().map(|before| Elements::new(list, element).skip_elements(before));
+        let there = elements.filter(|elements| {
+            let raw = elements.clone().raw();
+            !raw.is_empty() && !array::is_null(raw)
+        });
+        let null = there.is_none();
+        let slot = there.map_or(Ok(Slot::default()), |elements| slot_of_next(worker, elements, element))?;
+        // SAFETY: room for the callee's two results.
+        unsafe {
+            results.write(slot);
+            results.add(1).write(Slot::bool(null));
         }
         Ok(())
     });

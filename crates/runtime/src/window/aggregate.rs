@@ -112,6 +112,9 @@ pub(super) fn evaluation(function: A, call: Call, frames: Frames, budget: &Budge
         A::CountStar | A::Count => make.count(),
         A::ContinuousAt => make.percentile(F::PercentileCont),
         A::DiscreteAt => make.percentile(F::PercentileDisc),
+        A::Mode | A::Texts | A::TextsBackwards | A::List => {
+            Err(base::Error::internal("an aggregate of groups, over frames"))
+        }
         A::RegrCount => make.paired(Make::count),
         _ => make.paired(|make| make.framed(pairs::Regression { function })),
     }

@@ -248,7 +248,7 @@ fn aggregate(function: A, call: &Slow, frame: Vec<usize>, partition: Range<usize
         let argument = call.arguments.get(number);
         rows.iter().map(|&row| argument.map_or(Value::Int(0), |argument| argument[row].clone())).collect()
     };
-    let (values, others) = (of(0), of(1));
+    let (values, others) = (of(0), [of(1)]);
     function.evaluate(Input { values: &values, others: &others, argument: call.argument, result: call.result })
 }
 

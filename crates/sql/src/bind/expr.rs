@@ -9,6 +9,7 @@ mod array_subquery;
 mod call;
 mod case;
 mod cast;
+mod collected;
 mod compare;
 mod composed;
 mod first_last;
@@ -48,7 +49,7 @@ pub(super) use literal::number;
 pub(super) use named::{call, no_function};
 pub(super) use once::{entries, row};
 pub(super) use row::paths_of;
-pub(super) use window::new_call;
+pub(super) use window::{new_call, where_true};
 
 impl Binder<'_> {
     /// Binds an expression; string literals and bare NULLs come back untyped ([`SqlType::Null`]).

@@ -7,17 +7,19 @@ mod sets;
 use std::collections::HashSet;
 
 use base::{Error, Result, SqlState};
-use plan::{AggregateCall, ColumnId, Expr, ExprKind, Node, Op};
+use functions::WindowFunction;
+use plan::{AggregateCall, ColumnId, Compare, Expr, ExprKind, Node, Op};
 use sqlparser::ast::{self, GroupByExpr};
+use types::{SqlType, Value};
 
 use self::grouping::{positions, with_groupings};
 pub(super) use self::keys::same;
 use self::keys::{GroupingCall, Groups};
 use self::sets::{Sets, cube, nested, nested_sets, product, rollup};
-use super::expr::{entries, row};
+use super::expr::{entries, new_call, row, where_true};
 use super::scope::Clause;
 use super::select::Item;
-use super::window::{Window, Windowed, wrong};
+use super::window::{Window, Windowed, same_order, wrong};
 use super::{Binder, fold, unsupported};
 use crate::bind::coerce::known;
 use crate::bind::parts::PlanBuilder;
@@ -301,15 +303,60 @@ impl PlanBuilder {
         &mut self,
         input: Node,
         groups: Vec<(ColumnId, Expr)>,
-        aggregates: Vec<(ColumnId, AggregateCall)>,
+        mut aggregates: Vec<(ColumnId, AggregateCall)>,
         ordered_sets: Vec<Windowed>,
     ) -> Node {
         let partition: Vec<Expr> = groups.iter().map(|(_, key)| key.clone()).collect();
         let over_group =
             |set: Windowed| Windowed { window: Window { partition: partition.clone(), ..set.window }, ..set };
-        let input = self.windowed(input, ordered_sets.into_iter().map(over_group).collect());
+        let sets: Vec<Windowed> = ordered_sets.into_iter().map(over_group).collect();
+        let (orders, rest) = by_order_of_lists(sets);
+        let input = orders.into_iter().fold(input, |input, sets| self.once_a_group(input, sets, &mut aggregates));
+        let input = self.windowed(input, rest);
         Node::new(Op::Aggregate { input: Box::new(input), groups, aggregates })
     }
+
+    /// Calls over groups whose results one row of each keeps, for operators above copy them with the rows.
+    fn once_a_group(
+        &mut self,
+        input: Node,
+        mut sets: Vec<Windowed>,
+        aggregates: &mut [(ColumnId, AggregateCall)],
+    ) -> Node {
+        let results: Vec<Expr> = sets.iter().map(|set| Expr::column(set.column, set.call.sql_type)).collect();
+        let number = new_call(WindowFunction::RowNumber, Vec::new(), SqlType::BigInt, None);
+        let column = self.column_for("row_number", &Expr::constant(Value::Int(1), SqlType::BigInt));
+        sets.push(Windowed { column, call: number, window: sets[0].window.clone() });
+        let one = Expr::constant(Value::Int(1), SqlType::BigInt);
+        let is_first = Expr::compare(Compare::Eq, Expr::column(column, SqlType::BigInt), one);
+        let columns = results.into_iter().map(|result| {
+            let once = where_true(is_first.clone(), result.clone());
+            let column = self.column_for("once", &once);
+            let reads = aggregates.iter_mut().flat_map(|(_, call)| &mut call.arguments);
+            reads.filter(|read| read.same(&result)).for_each(|read| *read = Expr::column(column, read.sql_type));
+            (column, once)
+        });
+        let columns = columns.collect();
+        Node::new(Op::Map { input: Box::new(self.windowed(input, sets)), columns })
+    }
+}
+
+/// If there are calls of several orders, those that make a text or list of a group by their order; and all others.
+fn by_order_of_lists(sets: Vec<Windowed>) -> (Vec<Vec<Windowed>>, Vec<Windowed>) {
+    let same = |a: &Windowed, b: &Windowed| same_order(&a.window, &b.window);
+    if sets.iter().all(|set| same(set, &sets[0])) {
+        return (Vec::new(), sets);
+    }
+    let is_long = |set: &Windowed| matches!(set.call.function, WindowFunction::StringAgg | WindowFunction::ArrayAgg);
+    let (long, rest): (Vec<Windowed>, Vec<Windowed>) = sets.into_iter().partition(is_long);
+    let mut orders: Vec<Vec<Windowed>> = Vec::new();
+    for set in long {
+        match orders.iter_mut().find(|known| same(&known[0], &set)) {
+            Some(known) => known.push(set),
+            None => orders.push(vec![set]),
+        }
+    }
+    (orders, rest)
 }
 
 /// Replaces group expressions by group columns and refuses other columns of FROM.

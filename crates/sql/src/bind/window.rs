@@ -74,6 +74,12 @@ fn offsets_mut(frame: &mut Frame<Expr>) -> impl Iterator<Item = &mut Expr> {
     frame.start.offset_mut().into_iter().chain(frame.end.offset_mut())
 }
 
+/// Whether both order rows by the same keys.
+pub(super) fn same_order(a: &Window, b: &Window) -> bool {
+    let (a, b) = (&a.order, &b.order);
+    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same_key(a, b))
+}
+
 fn same_key(a: &SortKey, b: &SortKey) -> bool {
     (a.descending, a.nulls_first) == (b.descending, b.nulls_first) && a.expr.same(&b.expr)
 }

@@ -16,7 +16,10 @@ mod code;
 mod functions;
 mod text;
 
-pub use code::{Elements, encode, finish, inner, is_null, length, push, push_str, stride};
+pub use code::{
+    Elements, encode, finish, has_words, inner, is_null, length, push, push_str, stride, word_of, word_of_float,
+    write_word,
+};
 pub use functions::*;
 pub use text::{parse, write};
 

@@ -30,7 +30,8 @@ pub(super) struct Aggregate {
 #[derive(Default)]
 struct Values {
     first: Vec<Value>,
-    second: Vec<Value>,
+    /// The further ones, a column each.
+    others: Vec<Vec<Value>>,
     seen: HashSet<Row>,
 }
 
@@ -47,13 +48,14 @@ impl Aggregate {
         }
         let mut values = values.into_iter();
         to.first.push(values.next().unwrap_or(Value::Bool(true)));
-        to.second.extend(values.next());
+        to.others.resize(self.arguments.len().saturating_sub(1), Vec::new());
+        to.others.iter_mut().zip(values).for_each(|(column, value)| column.push(value));
         Some(())
     }
 
     fn result(&self, values: &Values) -> Option<Value> {
         let (argument, result) = self.types;
-        self.function.evaluate(Input { values: &values.first, others: &values.second, argument, result }).ok()
+        self.function.evaluate(Input { values: &values.first, others: &values.others, argument, result }).ok()
     }
 }
 

@@ -57,6 +57,9 @@ const CALLEES: &[Callee] = &[
     Callee::IntegerAt,
     Callee::FloatAt,
     Callee::FloatAround,
+    Callee::MostFrequentInteger,
+    Callee::MostFrequentFloat,
+    Callee::FloatWord,
 ];
 
 impl Parser<'_> {
@@ -252,6 +255,7 @@ impl Parser<'_> {
         Ok(match self.t.name()? {
             "element_count" => Callee::ElementCount(self.t.id("site")?),
             "element" => Callee::Element(self.t.id("site")?, self.ty()?),
+            "subscript" => Callee::Subscript(self.t.id("site")?, self.ty()?),
             "list_push" => Callee::ListPush(self.t.id("site")?, self.ty()?),
             "like" => Callee::Like(self.t.id("$")?),
             "in_set" => Callee::InSet(self.t.id("$")?, self.ty()?),
@@ -260,6 +264,13 @@ impl Parser<'_> {
                 Callee::Scalar(ScalarFunction::named(name).ok_or_else(|| self.t.error("a function"))?)
             }
             "concat" => Callee::Concat(self.t.number()?),
+            "collect_words" => Callee::CollectWords(self.t.number()?),
+            "collect_text" => Callee::CollectText(self.t.number()?),
+            "texts" => Callee::Texts { words: self.t.number()?, backwards: self.t.take("backwards") },
+            "list" => {
+                let (elements, words) = (self.t.id("site")?, self.t.number()?);
+                Callee::List { elements, words, flagged: self.t.take("flagged") }
+            }
             "extract_date" => Callee::ExtractDate(self.t.name()?.parse()?),
             "extract_timestamp" => Callee::ExtractTimestamp(self.t.name()?.parse()?),
             "truncate_timestamp" => Callee::TruncateTimestamp(self.t.name()?.parse()?),

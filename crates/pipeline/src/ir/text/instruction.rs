@@ -162,11 +162,20 @@ impl Printer<'_, '_, '_> {
                     Callee::Site(id) => write!(self.f, "{id}")?,
                     Callee::ElementCount(id) => write!(self.f, "element_count {id}")?,
                     Callee::Element(id, ty) => write!(self.f, "element {id} {ty:?}")?,
+                    Callee::Subscript(id, ty) => write!(self.f, "subscript {id} {ty:?}")?,
                     Callee::ListPush(id, ty) => write!(self.f, "list_push {id} {ty:?}")?,
                     Callee::Like(id) => write!(self.f, "like {id}")?,
                     Callee::InSet(id, ty) => write!(self.f, "in_set {id} {ty:?}")?,
                     Callee::Scalar(function) => write!(self.f, "function {}", function.name())?,
                     Callee::Concat(count) => write!(self.f, "concat {count}")?,
+                    Callee::CollectWords(words) => write!(self.f, "collect_words {words}")?,
+                    Callee::CollectText(words) => write!(self.f, "collect_text {words}")?,
+                    Callee::Texts { words, backwards } => {
+                        write!(self.f, "texts {words}{}", if *backwards { " backwards" } else { "" })?;
+                    }
+                    Callee::List { elements, words, flagged } => {
+                        write!(self.f, "list {elements} {words}{}", if *flagged { " flagged" } else { "" })?;
+                    }
                     Callee::ExtractDate(field) => write!(self.f, "extract_date {}", field.name())?,
                     Callee::ExtractTimestamp(field) => write!(self.f, "extract_timestamp {}", field.name())?,
                     Callee::TruncateTimestamp(field) => write!(self.f, "truncate_timestamp {}", field.name())?,

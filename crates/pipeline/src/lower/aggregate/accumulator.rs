@@ -2,8 +2,8 @@
 
 use base::Result;
 use functions::AggregateFunction as F;
-use plan::{AggregateCall, Expr};
-use types::{Physical, SqlType};
+use plan::{AggregateCall, Expr, ExprKind};
+use types::{Physical, SqlType, Value};
 
 use super::super::expression::{Expressions, Range, check_precision};
 use super::super::pipe::{Pipe, Sql};
@@ -45,6 +45,11 @@ pub(super) enum Kind {
     IntegerMoments,
     /// All values: {Ptr, Ptr, Ptr, Ptr}
     Values,
+    /// Entries of words, and of a text if the first argument is one: {Ptr, Ptr, Ptr, Ptr}. `flagged`: the first argument says
+    /// whether the second is NULL.
+    Entries {
+        flagged: bool,
+    },
 }
 
 /// A piece of state in the group row.
@@ -79,8 +84,8 @@ pub(super) fn accumulators_of(
     range: &dyn Fn(&Expr) -> Option<Range>,
 ) -> Vec<Accumulator> {
     let mut arguments = call.arguments.clone();
-    if call.function.is_percentile() {
-        arguments.truncate(1);
+    if call.function.has_fixed_argument() {
+        arguments.remove(1);
     }
     let make = |kind, sql_type| Accumulator {
         kind,
@@ -131,11 +136,43 @@ pub(super) fn accumulators_of(
         F::ArgMax => vec![seen(make(Kind::ArgMax, argument_type))],
         F::ApproxCountDistinct => vec![make(Kind::Distinct, SqlType::BigInt)],
         F::StddevSamp | F::StddevPop | F::VarSamp | F::VarPop => vec![make(Kind::Variance, SqlType::Double)],
-        F::ContinuousAt | F::DiscreteAt => vec![make(Kind::Values, argument_type)],
+        F::ContinuousAt | F::DiscreteAt | F::Mode => vec![make(Kind::Values, argument_type)],
+        F::Texts | F::TextsBackwards => {
+            let mut texts = make(Kind::Entries { flagged: false }, argument_type);
+            drop_zeros(&mut texts.arguments, 1, nullable);
+            vec![texts]
+        }
+        F::List => {
+            let flagged = !is_zero(&arguments[0], nullable);
+            let mut list = make(Kind::Entries { flagged }, argument_type);
+            drop_zeros(&mut list.arguments, 2, nullable);
+            list.arguments.drain(..usize::from(!flagged));
+            vec![list]
+        }
         _ => match integer_pair(&arguments, range) {
             Some((pair, sum)) => vec![Accumulator { arguments: pair, ..make(Kind::IntegerMoments, sum) }],
             None => vec![make(Kind::Moments, SqlType::Double)],
         },
+    }
+}
+
+/// Drops the numbers behind the first few arguments that are 0 for each row, and so order nothing.
+fn drop_zeros(arguments: &mut Vec<Expr>, first: usize, nullable: &dyn Fn(&Expr) -> bool) {
+    let mut at = 0;
+    arguments.retain(|argument| {
+        at += 1;
+        at <= first || !is_zero(argument, nullable)
+    });
+}
+
+/// Whether it is 0 for each row: it would be 1 where a value is NULL that never is.
+fn is_zero(expr: &Expr, nullable: &dyn Fn(&Expr) -> bool) -> bool {
+    let is_number = |e: &Expr, n: i64| matches!(e.kind, ExprKind::Const(Value::Int(found)) if found == n);
+    match &expr.kind {
+        ExprKind::Case { branches, otherwise } if is_number(otherwise, 0) => {
+            branches.iter().all(|(when, _)| matches!(&when.kind, ExprKind::IsNull(value) if !nullable(value)))
+        }
+        _ => is_number(expr, 0),
     }
 }
 
@@ -178,7 +215,7 @@ impl Accumulator {
                 layout.add(Ty::I64);
                 at
             }
-            Kind::Values => {
+            Kind::Values | Kind::Entries { .. } => {
                 let at = layout.add(Ty::Ptr);
                 (1..4).for_each(|_| _ = layout.add(Ty::Ptr));
                 at
@@ -281,6 +318,7 @@ impl Expressions {
             return Ok(());
         }
         let argument = match accumulator.arguments.as_slice() {
+            _ if matches!(accumulator.kind, Kind::Entries { .. }) => return self.add_entry(pipe, row, accumulator),
             [] => return accumulator.add(pipe, row, Var(0), None),
             [argument] => argument,
             [y, x, ..] => return self.update_pair(pipe, state, row, accumulator, [y, x]),
@@ -347,6 +385,9 @@ impl Expressions {
             F::StddevSamp | F::StddevPop | F::VarSamp | F::VarPop => Ok(finish_variance(pipe, row, call, parts[0])?),
             F::ContinuousAt => self.finish_percentile(pipe, row, call, parts[0], true),
             F::DiscreteAt => self.finish_percentile(pipe, row, call, parts[0], false),
+            F::Mode => Ok(parts[0].finish_mode(pipe, row, call)),
+            F::Texts | F::TextsBackwards => self.finish_texts(pipe, row, call, parts[0]),
+            F::List => Ok(self.finish_list(pipe, row, call, parts[0])),
             _ if matches!(parts[0].kind, Kind::Moments | Kind::IntegerMoments) => {
                 Ok(parts[0].finish_regression(pipe, row, call))
             }

@@ -95,7 +95,9 @@ impl Accumulator {
                 let add = if float { Callee::CollectFloat } else { Callee::CollectInteger };
                 pipe.call(add, vec![at, value], None);
             }
-            Kind::Moments | Kind::IntegerMoments | Kind::ArgMin | Kind::ArgMax => unreachable!("of pairs"),
+            Kind::Moments | Kind::IntegerMoments | Kind::ArgMin | Kind::ArgMax | Kind::Entries { .. } => {
+                unreachable!("of several arguments")
+            }
         }
         Ok(())
     }
@@ -187,7 +189,7 @@ impl Accumulator {
     /// Adds the second row's accumulator to the first's.
     pub(super) fn combine(&self, pipe: &mut Pipe, into: Var, from: Var) -> Result<()> {
         match self.kind {
-            Kind::Variance | Kind::Moments | Kind::Values | Kind::Distinct => {
+            Kind::Variance | Kind::Moments | Kind::Values | Kind::Entries { .. } | Kind::Distinct => {
                 let merge = match self.kind {
                     Kind::Variance => Callee::VarianceMerge,
                     Kind::Moments => Callee::MomentsMerge,

@@ -23,6 +23,7 @@ impl Accumulator {
             Kind::And | Kind::Or | Kind::Bits(_) | Kind::Any => return None,
             Kind::ArgMin | Kind::ArgMax | Kind::Distinct => return None,
             Kind::Variance | Kind::Moments | Kind::IntegerMoments | Kind::Values => return None,
+            Kind::Entries { .. } => return None,
         };
         // An argument that is no column is computed.
         let column = column.map_or(Some(None), |c| c.map(Some))?;

@@ -1,7 +1,9 @@
-//! Aggregates of pairs (covariance, regression), and of all values of a group at once (percentiles).
+//! Aggregates of pairs (covariance, regression), and of all values of a group at once (percentiles, texts, lists).
 
 use base::Result;
+use functions::AggregateFunction;
 use plan::{AggregateCall, Expr};
+use types::SqlType;
 
 use super::super::expression::Expressions;
 use super::super::pipe::{Pipe, Sql};
@@ -53,9 +55,7 @@ impl Expressions {
         continuous: bool,
     ) -> Result<Sql> {
         let fraction = self.scalar(pipe, &call.arguments[1])?;
-        let chunk = pipe.load(row, part.offset, Ty::I64, false);
-        let zero = pipe.int(0, Ty::I64);
-        let none = pipe.compare(Compare::Eq, chunk, zero);
+        let none = part.has_none(pipe, row);
         let ty = part.ty();
         let callee = match ty {
             _ if continuous => Callee::FloatAround,
@@ -65,19 +65,95 @@ impl Expressions {
         let found = self.strict(pipe, &[fraction], |pipe| {
             let at = part.address(pipe, row);
             let value = pipe.call1(callee, vec![at, fraction.value], call.position);
-            match pipe.ty(value) {
-                from if from == ty => value,
-                Ty::F64 => pipe.let_(ty, Operation::Convert(Conversion::FloatToFloat, value, ty, call.position)),
-                // It came in by widening.
-                _ => pipe.let_(ty, Operation::Convert(Conversion::Cut, value, ty, None)),
-            }
+            part.as_collected(pipe, value, call.position)
         })?;
         let null = pipe.any_null([found.null, Some(none)]);
         Ok(Sql { value: found.value, null })
     }
+
+    /// Adds an entry for a tuple, unless one of its arguments is NULL: the words that order it, then what it is of.
+    pub(super) fn add_entry(&mut self, pipe: &mut Pipe, row: Var, accumulator: &Accumulator) -> Result<()> {
+        let of = if accumulator.kind == (Kind::Entries { flagged: true }) { 2 } else { 1 };
+        let (of, order) = accumulator.arguments.split_at(of);
+        let sqls = order.iter().chain(of).map(|a| self.scalar(pipe, a)).collect::<Result<Vec<_>>>()?;
+        let callee = match of[0].sql_type.physical().into() {
+            Ty::Str => Callee::CollectText(sqls.len() as u8 - 1),
+            _ => Callee::CollectWords(sqls.len() as u8),
+        };
+        let add = |pipe: &mut Pipe| {
+            let at = accumulator.address(pipe, row);
+            let value =
+                |sql: &Sql| if pipe.ty(sql.value) == Ty::Str { sql.value } else { pipe.widen(sql.value, Ty::I64) };
+            let entry: Vec<Var> = sqls.iter().map(value).collect();
+            pipe.call(callee, [at].into_iter().chain(entry).collect(), None);
+            Ok(())
+        };
+        match pipe.any_null(sqls.iter().map(|sql| sql.null)) {
+            None => add(pipe),
+            Some(null) => {
+                let there = pipe.not(null);
+                pipe.when(there, add)
+            }
+        }
+    }
+
+    /// The texts of a group, one behind the other.
+    pub(super) fn finish_texts(
+        &mut self,
+        pipe: &mut Pipe,
+        row: Var,
+        call: &AggregateCall,
+        part: &Accumulator,
+    ) -> Result<Sql> {
+        let separator = self.scalar(pipe, &call.arguments[1])?;
+        let none = part.has_none(pipe, row);
+        let words = part.arguments.len() as u8 - 1;
+        let callee = Callee::Texts { words, backwards: call.function == AggregateFunction::TextsBackwards };
+        let texts = self.strict(pipe, &[separator], |pipe| {
+            let at = part.address(pipe, row);
+            pipe.call1(callee, vec![at, separator.value], call.position)
+        })?;
+        let null = pipe.any_null([texts.null, Some(none)]);
+        Ok(Sql { value: texts.value, null })
+    }
+
+    /// The list of a group's values.
+    pub(super) fn finish_list(&mut self, pipe: &mut Pipe, row: Var, call: &AggregateCall, part: &Accumulator) -> Sql {
+        let flagged = part.kind == (Kind::Entries { flagged: true });
+        let elements = self.elements(call.sql_type.element().unwrap_or(SqlType::Null));
+        let callee = Callee::List { elements, words: part.arguments.len() as u8, flagged };
+        let (at, none) = (part.address(pipe, row), part.has_none(pipe, row));
+        Sql { value: pipe.call1(callee, vec![at], call.position), null: Some(none) }
+    }
 }
 
 impl Accumulator {
+    /// Whether no value was collected.
+    fn has_none(&self, pipe: &mut Pipe, row: Var) -> Var {
+        let chunk = pipe.load(row, self.offset, Ty::I64, false);
+        let zero = pipe.int(0, Ty::I64);
+        pipe.compare(Compare::Eq, chunk, zero)
+    }
+
+    /// The value that most rows have.
+    pub(super) fn finish_mode(&self, pipe: &mut Pipe, row: Var, call: &AggregateCall) -> Sql {
+        let (at, none) = (self.address(pipe, row), self.has_none(pipe, row));
+        let callee = if self.ty().is_float() { Callee::MostFrequentFloat } else { Callee::MostFrequentInteger };
+        let value = pipe.call1(callee, vec![at], call.position);
+        Sql { value: self.as_collected(pipe, value, call.position), null: Some(none) }
+    }
+
+    /// A value that was [collected](Self::collected), in its own type.
+    fn as_collected(&self, pipe: &mut Pipe, value: Var, position: Option<u32>) -> Var {
+        let ty = self.ty();
+        match pipe.ty(value) {
+            from if from == ty => value,
+            Ty::F64 => pipe.let_(ty, Operation::Convert(Conversion::FloatToFloat, value, ty, position)),
+            // It came in by widening.
+            _ => pipe.let_(ty, Operation::Convert(Conversion::Cut, value, ty, None)),
+        }
+    }
+
     /// Adds a pair of integers to the sums.
     fn add_integer_pair(&self, pipe: &mut Pipe, row: Var, pair: [Var; 2]) {
         let [y, x] = pair.map(|value| pipe.widen(value, Ty::I64));

@@ -55,6 +55,27 @@ impl Expressions {
                 let (list, elements) = (self.scalar(pipe, list)?, self.elements(element));
                 self.strict(pipe, &[list], |p| p.call1(Callee::ElementCount(elements), vec![list.value], expr.position))
             }
+            (F::SORT_WORD, [value]) => {
+                let sql = self.scalar(pipe, value)?;
+                let value = match pipe.ty(sql.value) {
+                    Ty::F32 => {
+                        let wide = Operation::Convert(Conversion::FloatToFloat, sql.value, Ty::F64, None);
+                        let wide = pipe.let_(Ty::F64, wide);
+                        pipe.call1(Callee::FloatWord, vec![wide], None)
+                    }
+                    Ty::F64 => pipe.call1(Callee::FloatWord, vec![sql.value], None),
+                    Ty::Bool => pipe.let_(Ty::I64, Operation::Convert(Conversion::BoolToInt, sql.value, Ty::I64, None)),
+                    _ => pipe.widen(sql.value, Ty::I64),
+                };
+                Ok(Sql { value, null: sql.null })
+            }
+            (F::ARRAY_SUBSCRIPT | F::LIST_EXTRACT, [list, at])
+                if (f == F::ARRAY_SUBSCRIPT || is_integer(at, |n| n > 0))
+                    && let Some(element) = list.sql_type.element() =>
+            {
+                let callee = Callee::Subscript(self.elements(element), element.physical().into());
+                self.found(pipe, callee, args, expr)
+            }
             (F::SIGN, [input]) if input.sql_type.as_decimal().is_some() && expr.sql_type.is_decimal() => {
                 self.sign(pipe, input, expr.sql_type)
             }
@@ -116,9 +137,10 @@ impl Expressions {
             let results = pipe.call(callee, arguments, expr.position);
             [results[0], results[1]]
         };
+        let result = expr.sql_type.physical().into();
         let [value, null] = match pipe.any_null(values.iter().map(|a| a.null)) {
             None => call(pipe),
-            Some(missing) => pipe.if_(missing, |p| Ok([p.zero(Ty::Str), p.bool(true)]), |p| Ok(call(p)))?,
+            Some(missing) => pipe.if_(missing, |p| Ok([p.zero(result), p.bool(true)]), |p| Ok(call(p)))?,
         };
         Ok(Sql { value, null: Some(null) })
     }

@@ -269,8 +269,8 @@ impl Generator {
 
     fn window_call(&mut self, visible: &[ColumnId], keys: usize) -> (ColumnId, WindowCall) {
         let (windows, aggregates) = (WINDOWS.iter().map(|w| w.function), AGGREGATES.iter().map(|a| a.function));
-        // Percentiles of a frame are window functions, and those of groups have their names.
-        let aggregates = aggregates.filter(|a| !a.is_percentile()).map(WindowFunction::Aggregate);
+        // What collects the values of a frame are window functions, and those of groups have their names.
+        let aggregates = aggregates.filter(|a| !a.collects()).map(WindowFunction::Aggregate);
         let functions: Vec<_> = windows.chain(aggregates).collect();
         let sql_type = self.random.pick(&TYPES);
         let peers = self.random.index(keys + 1);

@@ -116,7 +116,12 @@ fn resolve(function: AggregateFunction, argument: &Expr, position: Option<u32>) 
 
 /// What messages call it.
 pub(super) fn name_of(function: AggregateFunction) -> &'static str {
-    function.definition().names.first().unwrap_or(&"count")
+    let definition = function.definition();
+    match definition.names.first() {
+        Some(name) => name,
+        None if function == AggregateFunction::ROWS => "count",
+        None => definition.name,
+    }
 }
 
 impl Names {

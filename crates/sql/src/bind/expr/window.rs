@@ -77,7 +77,7 @@ impl Binder<'_> {
         let mut bound = match aggregate {
             Some(aggregate) => self.window_aggregate(aggregate, call)?,
             None if matches!(function, WindowFunction::StringAgg | WindowFunction::ArrayAgg) => {
-                self.string_agg_parts(function, call)?.0
+                self.joined_parts(function, call)?.guarded().0
             }
             None => self.window_function(function, call)?,
         };
@@ -199,7 +199,7 @@ pub(in crate::bind) fn new_call(
 }
 
 /// `CASE WHEN condition THEN value END`
-pub(super) fn where_true(condition: Expr, value: Expr) -> Expr {
+pub(in crate::bind) fn where_true(condition: Expr, value: Expr) -> Expr {
     let (sql_type, position) = (value.sql_type, value.position);
     let otherwise = Box::new(Expr::constant(Value::Null, sql_type));
     Expr::new(ExprKind::Case { branches: vec![(condition, value)], otherwise }, sql_type).at(position)

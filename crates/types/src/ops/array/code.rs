@@ -97,9 +97,70 @@ fn flip(value: i32) -> u32 {
 }
 
 fn push_bits(out: &mut Vec<u8>, marker: u8, bits: u128, bytes: usize) {
+    if bytes <= SPREAD {
+        let at = out.len();
+        out.extend_from_slice(&spread(bits as u64)[SPREAD - bytes..]);
+        out[at] |= marker;
+        return;
+    }
     let at = |place: usize| (bits >> (BITS as usize * place)) as u8 & 0x7f;
     out.push(marker | at(bytes - 1));
     out.extend((0..bytes - 1).rev().map(at));
+}
+
+/// Bytes that 64 bits take.
+const SPREAD: usize = 10;
+
+/// The bits, seven a byte, the highest first: all bytes at once, by halves, quarters and eighths of what moves.
+fn spread(bits: u64) -> [u8; SPREAD] {
+    let low = (bits & 0x0fff_ffff) | (bits & 0x00ff_ffff_f000_0000) << 4;
+    let low = (low & 0x0000_3fff_0000_3fff) | (low & 0x0fff_c000_0fff_c000) << 2;
+    let low = (low & 0x007f_007f_007f_007f) | (low & 0x3f80_3f80_3f80_3f80) << 1;
+    let mut out = [0; SPREAD];
+    out[0] = (bits >> 63) as u8;
+    out[1] = (bits >> 56) as u8 & 0x7f;
+    out[2..].copy_from_slice(&low.to_be_bytes());
+    out
+}
+
+/// Whether values of the type can be had as words ([`word_of`]).
+pub fn has_words(sql_type: SqlType) -> bool {
+    use Physical::{Bool, F32, F64, I16, I32, I64};
+    matches!(sql_type.physical(), Bool | I16 | I32 | I64 | F32 | F64)
+}
+
+/// The word of a value that is not NULL, of a type [that has them](has_words).
+pub fn word_of(value: &Value) -> Option<i64> {
+    match value {
+        Value::Float(f) => Some(word_of_float(*f)),
+        _ => i64::try_from(value.as_integer()?).ok(),
+    }
+}
+
+/// The word of a double: words are in the order of the values, -0 is 0, and NaN is above infinity.
+pub fn word_of_float(f: f64) -> i64 {
+    let f = if f.is_nan() { f64::NAN.copysign(1.0) } else { f + 0.0 };
+    (order_float(f.to_bits()) ^ 1 << 63) as i64
+}
+
+/// Writes the element of a word, or NULL, where as many bytes are as its type's [`stride`].
+pub fn write_word(to: &mut [u8], word: Option<i64>, physical: Physical) {
+    let Some(word) = word else {
+        to.fill(0);
+        to[0] = NULL;
+        return;
+    };
+    let bits = match physical {
+        Physical::Bool => word as u64,
+        Physical::F64 => word as u64 ^ 1 << 63,
+        Physical::F32 => {
+            let narrow = f64::from_bits(restore_float(word as u64 ^ 1 << 63)) as f32;
+            order_float(u64::from(narrow.to_bits()) << 32) >> 32
+        }
+        _ => (word as u64).wrapping_add(1 << sign(physical)) & mask(physical) as u64,
+    };
+    to.copy_from_slice(&spread(bits)[SPREAD - to.len()..]);
+    to[0] |= VALUE;
 }
 
 fn push_text(out: &mut Vec<u8>, text: &str) {

@@ -2,7 +2,7 @@
 //! of the element: equal elements have the same bytes. Positions count from 1.
 
 use std::cmp::Reverse;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use base::{Error, Result, SqlState, statement};
 
@@ -150,6 +150,16 @@ pub fn distinct(array: &str, element: SqlType) -> Result<Value> {
     let mut known = HashSet::new();
     let kept = raw(array, element).filter(|raw| !is_null(raw) && known.insert(*raw));
     finish(kept.flatten().copied().collect())
+}
+
+/// The elements that are not NULL, in their order, and how often each is there.
+pub fn counts(array: &str, element: SqlType) -> Vec<(Value, i64)> {
+    let mut counts: HashMap<&[u8], i64> = HashMap::new();
+    raw(array, element).filter(|raw| !is_null(raw)).for_each(|raw| *counts.entry(raw).or_default() += 1);
+    let mut counts: Vec<(&[u8], i64)> = counts.into_iter().collect();
+    counts.sort_unstable();
+    let value = |raw| std::str::from_utf8(raw).ok().and_then(|alone| Elements::new(alone, element).next());
+    counts.into_iter().filter_map(|(raw, count)| Some((value(raw)?, count))).collect()
 }
 
 /// The least element, or the greatest; NULL if all are.

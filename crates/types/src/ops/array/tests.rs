@@ -112,3 +112,20 @@ fn texts_that_are_no_arrays() {
         assert_eq!(error.state().0, "22P02", "{text}: {error}");
     }
 }
+
+#[test]
+fn words_are_in_the_order_of_values_and_make_their_elements() {
+    for element in types().into_iter().filter(|&t| has_words(t)) {
+        let (all, stride) = (values(element), stride(element).unwrap());
+        let words: Vec<i64> = all.iter().map(|value| word_of(value).unwrap()).collect();
+        assert!(words.is_sorted() && words.windows(2).all(|w| w[0] != w[1]), "{element}: {words:?}");
+        let missing = [(&Value::Null, None)];
+        for (value, word) in all.iter().zip(words.into_iter().map(Some)).chain(missing) {
+            let (mut expected, mut written) = (Vec::new(), vec![0xff; stride]);
+            push(&mut expected, value, element).unwrap();
+            write_word(&mut written, word, element.physical());
+            assert_eq!(written, expected, "{element}: {value:?}");
+        }
+    }
+    assert_eq!(word_of_float(-0.0), word_of_float(0.0));
+}

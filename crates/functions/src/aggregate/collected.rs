@@ -1,0 +1,57 @@
+//! Texts and lists of groups: the rows of a group in the order of the numbers that they come with.
+
+use std::cmp::Ordering;
+
+use base::{Error, Result};
+use types::ops::array;
+use types::{SqlType, Value};
+
+use super::Input;
+
+/// The rows in the order of those columns, the first one first, then as `then` says.
+fn ordered(input: Input<'_>, columns: &[Vec<Value>], then: impl Fn(usize, usize) -> Ordering) -> Vec<usize> {
+    let mut rows: Vec<usize> = (0..input.values.len()).collect();
+    let by_columns = |a: usize, b: usize| {
+        let each = columns.iter().map(|column| column[a].total_cmp(&column[b]));
+        each.fold(Ordering::Equal, Ordering::then)
+    };
+    rows.sort_by(|&a, &b| by_columns(a, b).then_with(|| then(a, b)));
+    rows
+}
+
+/// Texts one behind the other.
+pub(super) fn texts(input: Input<'_>, backwards: bool) -> Result<Value> {
+    let [separators, keys @ ..] = input.others else { return Err(Error::internal("texts without a separator")) };
+    let by_text = |a: usize, b: usize| {
+        let order = input.values[a].total_cmp(&input.values[b]);
+        if backwards { order.reverse() } else { order }
+    };
+    let mut out = String::new();
+    for (at, row) in ordered(input, keys, by_text).into_iter().enumerate() {
+        let (Value::Str(text), Value::Str(separator)) = (&input.values[row], &separators[row]) else {
+            return Err(Error::internal("a text that is none"));
+        };
+        out.push_str(if at == 0 { "" } else { separator });
+        out.push_str(text);
+    }
+    Ok(Value::str(out))
+}
+
+/// A list of words.
+pub(super) fn list(input: Input<'_>) -> Result<Value> {
+    let [words, keys @ ..] = input.others else { return Err(Error::internal("a list without words")) };
+    let element = input.result.element().unwrap_or(SqlType::Null);
+    let stride = array::stride(element).ok_or_else(|| Error::internal("a list of what has no words"))?;
+    let by_word =
+        |a: usize, b: usize| input.values[a].total_cmp(&input.values[b]).then_with(|| words[a].total_cmp(&words[b]));
+    let rows = ordered(input, keys, by_word);
+    let mut out = vec![0; stride * rows.len()];
+    for (to, row) in out.chunks_exact_mut(stride).zip(rows) {
+        let word = match (&input.values[row], &words[row]) {
+            (Value::Int(0), Value::Int(word)) => Some(*word),
+            _ => None,
+        };
+        array::write_word(to, word, element.physical());
+    }
+    array::finish(out)
+}

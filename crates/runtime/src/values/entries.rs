@@ -1,0 +1,375 @@
+//! Entries of a group: texts and elements of lists, each behind the words that order it.
+//!
+//! An entry is so many words, compared from the first to the last, or such words and a text, which decides between entries whose
+//! words are equal. Workers add entries as rows come, so mostly they lie in their order already: then
+//! they are read where they lie. Else they are put together and sorted, by pieces that are merged.
+
+use std::cmp::Ordering;
+
+use base::memory::Reservation;
+use base::{Error, Result, SqlState, statement};
+use types::ops::array;
+use types::ops::string::MAX_LENGTH;
+use types::{SqlType, Str};
+
+use super::{Chunk, FIRST_WORDS, Values, integer_of_word, word_of_integer};
+use crate::worker::Worker;
+
+/// Words of an entry, those of its text included, at most.
+pub(crate) const MOST_OF_ENTRY: usize = FIRST_WORDS;
+/// Entries that are sorted, or gone through, between two looks at whether the statement was cancelled.
+const PIECE: usize = 32 << 10;
+
+/// How entries are ordered.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shape {
+    /// Words, without those of the text.
+    pub words: usize,
+    /// Whether a text is behind them.
+    pub text: bool,
+    /// Whether of entries with equal words the greatest text comes first.
+    pub backwards: bool,
+}
+
+impl Shape {
+    fn width(self) -> usize {
+        self.words + if self.text { 2 } else { 0 }
+    }
+
+    /// # Safety
+    /// Both must be entries of this shape, whose texts are alive.
+    #[inline(always)]
+    unsafe fn compare(self, a: &[u64], b: &[u64]) -> Ordering {
+        for (a, b) in a[..self.words].iter().zip(&b[..self.words]) {
+            match a.cmp(b) {
+                Ordering::Equal => {}
+                order => return order,
+            }
+        }
+        if !self.text {
+            return Ordering::Equal;
+        }
+        // SAFETY: as the caller promises.
+        let order = unsafe { self.text_of(a).compare(&self.text_of(b)) };
+        if self.backwards { order.reverse() } else { order }
+    }
+
+    fn text_of(self, entry: &[u64]) -> Str {
+        Str::from_words([entry[self.words], entry[self.words + 1]])
+    }
+}
+
+/// The entries of a group in their order: one list, or several one behind the other.
+enum Entries<'w> {
+    One(&'w [u64]),
+    Several(Vec<&'w [u64]>),
+}
+
+impl Entries<'_> {
+    fn lists(&self) -> &[&[u64]] {
+        match self {
+            Self::One(list) => std::slice::from_ref(list),
+            Self::Several(lists) => lists,
+        }
+    }
+
+    /// Calls for each entry, in their order.
+    fn each(&self, width: usize, mut call: impl FnMut(&[u64])) -> Result<()> {
+        for piece in self.lists().iter().flat_map(|list| list.chunks(PIECE * width)) {
+            statement::check()?;
+            piece.chunks_exact(width).for_each(&mut call);
+        }
+        Ok(())
+    }
+}
+
+impl Values {
+    /// Adds an entry.
+    ///
+    /// # Safety
+    /// As for [`add`](Self::add); all entries of a list are of as many words, and no more than [`MOST_OF_ENTRY`].
+    #[inline]
+    pub(crate) unsafe fn add_entry(&mut self, worker: &mut Worker, entry: &[u64]) -> Result<()> {
+        debug_assert!((1..=MOST_OF_ENTRY).contains(&entry.len()));
+        if self.next == self.end {
+            // SAFETY: as the caller promises.
+            unsafe { self.grow(worker, entry.len())? };
+        }
+        // SAFETY: chunks have room for whole entries.
+        unsafe {
+            self.next.copy_from_nonoverlapping(entry.as_ptr(), entry.len());
+            self.next = self.next.add(entry.len());
+        }
+        Ok(())
+    }
+
+    /// The texts in the order of their entries, each behind the separator but the first. 54000.
+    ///
+    /// # Safety
+    /// As for [`add`](Self::add); entries are of that shape, their texts alive, and there is one.
+    pub(crate) unsafe fn texts(&mut self, worker: &mut Worker, shape: Shape, separator: &str) -> Result<Str> {
+        let mut sorted = Vec::new();
+        let mut charged = None;
+        // SAFETY: as the caller promises.
+        let entries = unsafe { self.entries(worker, shape, (&mut sorted, &mut charged))? };
+        let (mut length, mut first) = (0, true);
+        entries.each(shape.width(), |entry| {
+            length += shape.text_of(entry).len() + if first { 0 } else { separator.len() };
+            first = false;
+        })?;
+        worker.written(checked(length)?, |to| {
+            let mut at = 0;
+            let mut put = |bytes: &[u8]| {
+                to[at..at + bytes.len()].copy_from_slice(bytes);
+                at += bytes.len();
+            };
+            let mut first = true;
+            entries.each(shape.width(), |entry| {
+                if !std::mem::take(&mut first) {
+                    put(separator.as_bytes());
+                }
+                let text = shape.text_of(entry);
+                // SAFETY: as the caller promises.
+                put(unsafe { text.bytes() });
+            })
+        })
+    }
+
+    /// The list of elements of a type, in the order of their entries: the last word is the element's, and if `flagged` the one before
+    /// says whether it is NULL. 54000.
+    ///
+    /// # Safety
+    /// As for [`add`](Self::add); entries are of so many words.
+    pub(crate) unsafe fn list(
+        &mut self,
+        worker: &mut Worker,
+        (words, flagged): (usize, bool),
+        element: SqlType,
+    ) -> Result<Str> {
+        let shape = Shape { words, text: false, backwards: false };
+        let mut sorted = Vec::new();
+        let mut charged = None;
+        // SAFETY: as the caller promises.
+        let entries = unsafe { self.entries(worker, shape, (&mut sorted, &mut charged))? };
+        let stride = array::stride(element).ok_or_else(|| Error::internal("a list of what has no words"))?;
+        let count: usize = entries.lists().iter().map(|list| list.len() / words).sum();
+        let physical = element.physical();
+        worker.written(checked(count.saturating_mul(stride))?, |to| {
+            let mut to = to.chunks_exact_mut(stride);
+            entries.each(words, |entry| {
+                let is_there = !flagged || entry[words - 2] == word_of_integer(0);
+                let word = is_there.then(|| integer_of_word(entry[words - 1]));
+                array::write_word(to.next().expect("room for each element"), word, physical);
+            })
+        })
+    }
+
+    /// The entries in their order. `room` is for those that have to be sorted.
+    ///
+    /// # Safety
+    /// As for [`add`](Self::add); entries are of that shape, and their texts alive.
+    unsafe fn entries<'w>(
+        &'w mut self,
+        worker: &mut Worker,
+        shape: Shape,
+        (room, charged): (&'w mut Vec<u64>, &mut Option<Reservation>),
+    ) -> Result<Entries<'w>> {
+        // SAFETY: as the caller promises.
+        unsafe { self.finish() };
+        let mut chunks: Vec<&[u64]> = Vec::new();
+        // SAFETY: chunks of the list, which nobody else touches, and whose numbers of words are written down.
+        chunks.extend(self.chunks().into_iter().rev().map(|chunk| unsafe { &*Chunk::used(chunk) }));
+        chunks.retain(|chunk| !chunk.is_empty());
+        // Where several workers have added entries, each mostly had some that are in their order.
+        // SAFETY: as the caller promises.
+        chunks.sort_by(|a, b| unsafe { shape.compare(a, b) });
+        // SAFETY: likewise.
+        if unsafe { are_ordered(&chunks, shape)? } {
+            return Ok(Entries::Several(chunks));
+        }
+        let words = chunks.iter().map(|chunk| chunk.len()).sum();
+        *charged = Some(reserve(worker, words)?);
+        room.reserve_exact(words);
+        chunks.iter().for_each(|chunk| room.extend_from_slice(chunk));
+        // SAFETY: likewise.
+        unsafe {
+            match shape.width() {
+                1 => sort::<1>(worker, room, shape)?,
+                2 => sort::<2>(worker, room, shape)?,
+                3 => sort::<3>(worker, room, shape)?,
+                4 => sort::<4>(worker, room, shape)?,
+                5 => sort::<5>(worker, room, shape)?,
+                6 => sort::<6>(worker, room, shape)?,
+                _ => return Err(Error::internal("an entry of too many words")),
+            }
+        }
+        Ok(Entries::One(room))
+    }
+
+    /// The word that most are the same as, the first of several; 0 if there is none.
+    ///
+    /// # Safety
+    /// As for [`add`](Self::add).
+    pub(crate) unsafe fn most_frequent(&mut self, worker: &mut Worker, same: fn(u64, u64) -> bool) -> Result<u64> {
+        let shape = Shape { words: 1, text: false, backwards: false };
+        let mut sorted = Vec::new();
+        let mut charged = None;
+        // SAFETY: as the caller promises.
+        let entries = unsafe { self.entries(worker, shape, (&mut sorted, &mut charged))? };
+        let (mut best, mut run) = ((0, 0), (0, 0));
+        entries.each(1, |entry| {
+            run = if run.0 > 0 && same(run.1, entry[0]) { (run.0 + 1, run.1) } else { (1, entry[0]) };
+            if run.0 > best.0 {
+                best = run;
+            }
+        })?;
+        Ok(best.1)
+    }
+}
+
+/// The length of a text, if any may be so long; else 54000.
+fn checked(length: usize) -> Result<usize> {
+    if length > MAX_LENGTH {
+        return Err(Error::new(SqlState::PROGRAM_LIMIT, "requested length too large"));
+    }
+    Ok(length)
+}
+
+fn reserve(worker: &Worker, words: usize) -> Result<Reservation> {
+    worker.inner.shared.budget.reserve(words * size_of::<u64>(), "aggregation")
+}
+
+/// Whether all entries of lists are in their order, one list behind the other.
+///
+/// # Safety
+/// They must be entries of that shape, whose texts are alive.
+unsafe fn are_ordered(lists: &[&[u64]], shape: Shape) -> Result<bool> {
+    let width = shape.width();
+    let mut last: Option<&[u64]> = None;
+    for piece in lists.iter().flat_map(|list| list.chunks(PIECE * width)) {
+        statement::check()?;
+        for entry in piece.chunks_exact(width) {
+            // SAFETY: as the caller promises.
+            if last.is_some_and(|last| unsafe { shape.compare(last, entry) }.is_gt()) {
+                return Ok(false);
+            }
+            last = Some(entry);
+        }
+    }
+    Ok(true)
+}
+
+/// Sorts entries of `W` words: pieces, then twice as long ones by merging two, and so on. What is in order already costs a look.
+///
+/// # Safety
+/// They must be entries of that shape, whose texts are alive.
+unsafe fn sort<const W: usize>(worker: &Worker, words: &mut Vec<u64>, shape: Shape) -> Result<()> {
+    // SAFETY: as the caller promises.
+    let compare = |a: &[u64; W], b: &[u64; W]| unsafe { shape.compare(a, b) };
+    let (entries, _) = words.as_chunks_mut::<W>();
+    for piece in entries.chunks_mut(PIECE) {
+        statement::check()?;
+        piece.sort_by(compare);
+    }
+    let count = entries.len();
+    if count <= PIECE {
+        return Ok(());
+    }
+    let _charged = reserve(worker, words.len())?;
+    let mut other: Vec<u64> = vec![0; words.len()];
+    let mut length = PIECE;
+    while length < count {
+        let (from, _) = words.as_chunks::<W>();
+        let (to, _) = other.as_chunks_mut::<W>();
+        for (from, to) in from.chunks(2 * length).zip(to.chunks_mut(2 * length)) {
+            statement::check()?;
+            merge(from.split_at(length.min(from.len())), to, compare);
+        }
+        std::mem::swap(words, &mut other);
+        length *= 2;
+    }
+    Ok(())
+}
+
+/// Merges two sorted lists.
+fn merge<T: Copy>((a, b): (&[T], &[T]), to: &mut [T], compare: impl Fn(&T, &T) -> Ordering) {
+    if a.last().zip(b.first()).is_none_or(|(a, b)| compare(a, b).is_le()) {
+        to[..a.len()].copy_from_slice(a);
+        to[a.len()..].copy_from_slice(b);
+        return;
+    }
+    let (mut left, mut right) = (0, 0);
+    for to in to {
+        let take_left = left < a.len() && (right == b.len() || compare(&a[left], &b[right]).is_le());
+        *to = if take_left { a[left] } else { b[right] };
+        left += usize::from(take_left);
+        right += usize::from(!take_left);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use base::{Budget, Random};
+
+    use super::super::tests::NOTHING;
+    use super::*;
+    use crate::query::QueryContext;
+    use crate::testing::program;
+
+    /// What a group has, of rows that three workers have added, is what a sort of all rows says.
+    #[test]
+    fn texts_and_lists_are_in_the_order_of_their_entries() {
+        let context = QueryContext::new(&program(vec![]), Budget::new(usize::MAX), |_| None).unwrap();
+        let mut worker = context.worker(0);
+        let mut random = Random(11);
+        for (rows, ordered) in [(1, true), (7, false), (500, false), (100_000, true), (100_000, false)] {
+            for (words, backwards) in [(0, false), (1, false), (2, true)] {
+                let shape = Shape { words, text: true, backwards };
+                let mut lists = [NOTHING; 3];
+                let mut expected: Vec<(Vec<i64>, String)> = Vec::new();
+                for row in 0..rows {
+                    let mut order: Vec<i64> = (0..words).map(|_| random.below(5) as i64 - 2).collect();
+                    if let (true, Some(first)) = (ordered, order.first_mut()) {
+                        *first = row;
+                    }
+                    let text = format!("{:03}{}", random.below(900), "x".repeat(random.index(14)));
+                    let kept = worker.text(&text).unwrap();
+                    let entry: Vec<u64> = order.iter().map(|&w| word_of_integer(w)).chain(kept.words()).collect();
+                    let list = if ordered { row * 3 / rows } else { random.below(3) as i64 };
+                    // SAFETY: lists of this worker's query; texts live as long as its morsel.
+                    unsafe { lists[list as usize].add_entry(&mut worker, &entry).unwrap() };
+                    expected.push((order, text));
+                }
+                expected.sort_by(|a, b| {
+                    let texts = a.1.cmp(&b.1);
+                    a.0.cmp(&b.0).then(if backwards { texts.reverse() } else { texts })
+                });
+                let [first, second, mut list] = lists;
+                // SAFETY: likewise; the merged lists are not used again.
+                let texts = unsafe {
+                    list.merge(&first);
+                    list.merge(&second);
+                    list.texts(&mut worker, shape, ", ").unwrap()
+                };
+                let expected: Vec<String> = expected.into_iter().map(|(_, text)| text).collect();
+                // SAFETY: the text is the worker's.
+                assert!(unsafe { texts.as_str() } == expected.join(", "), "{rows} {shape:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_most_frequent_word_is_the_least_of_several() {
+        let context = QueryContext::new(&program(vec![]), Budget::new(usize::MAX), |_| None).unwrap();
+        let mut worker = context.worker(0);
+        let mut list = NOTHING;
+        for round in 0..30_000u64 {
+            for word in [u64::MAX, 3, 1 << 63, round + 10] {
+                // SAFETY: a list of this worker's query.
+                unsafe { list.add(&mut worker, word).unwrap() };
+            }
+        }
+        // SAFETY: likewise.
+        assert_eq!(unsafe { list.most_frequent(&mut worker, |a, b| a == b).unwrap() }, 3);
+    }
+}
