@@ -3,7 +3,7 @@
 //! A statement binds against one [`CatalogSnapshot`]; definitions that change meanwhile do not concern it.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use base::{Error, Result, SqlState};
 use functions::Sequence;
@@ -317,6 +317,11 @@ impl Catalog {
     /// The definitions as they are now.
     pub fn snapshot(&self) -> Arc<CatalogSnapshot> {
         self.current.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Whether the definitions are those still.
+    pub fn is_as(&self, known: &Weak<CatalogSnapshot>) -> bool {
+        Arc::as_ptr(&self.current.lock().unwrap_or_else(PoisonError::into_inner)) == known.as_ptr()
     }
 
     /// A copy that changes on its own, for a transaction.

@@ -5,8 +5,8 @@
 
 use std::any::Any;
 use std::collections::{BTreeMap, HashMap};
-use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use base::helpers::{Helpers, PieceStep};
@@ -144,6 +144,14 @@ impl Environment {
         match self.block.as_ref().and_then(|block| block.definitions()) {
             Some(own) => [own.shared.own.snapshot(), own.temporary.own.snapshot()],
             None => [self.database.0.catalog.snapshot(), self.temporary.snapshot()],
+        }
+    }
+
+    /// Whether [these](Self::catalogs) are those still.
+    pub fn has_catalogs(&self, known: &[Weak<CatalogSnapshot>; 2]) -> bool {
+        match self.block.as_ref().and_then(|block| block.definitions()) {
+            Some(own) => own.shared.own.is_as(&known[0]) && own.temporary.own.is_as(&known[1]),
+            None => self.database.0.catalog.is_as(&known[0]) && self.temporary.is_as(&known[1]),
         }
     }
 

@@ -65,9 +65,8 @@ impl Kept {
         if environment.block.as_ref().is_some_and(|block| block.definitions().is_some()) {
             return None;
         }
-        let catalog = environment.database.0.catalog.snapshot();
         // Of an older catalog, nothing is known to be the same, nor beside what only this session sees.
-        if self.catalog.as_ptr() != Arc::as_ptr(&catalog) || !environment.temporary.snapshot().is_empty() {
+        if !environment.database.0.catalog.is_as(&self.catalog) || !environment.temporary.snapshot().is_empty() {
             return None;
         }
         Some(Fit { kept: self.clone(), arguments: self.arguments(text)?, only_short: false })

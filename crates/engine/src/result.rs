@@ -132,6 +132,10 @@ impl QueryResult {
         Ok(self)
     }
 
+    pub(crate) fn shared_columns(&self) -> Arc<[Field]> {
+        self.columns.clone()
+    }
+
     /// Names and types of the columns; none for statements without rows.
     pub fn columns(&self) -> &[Field] {
         &self.columns

@@ -82,8 +82,10 @@ fn called(routine: &Routine, outcome: &Outcome) -> QueryResult {
 pub(crate) fn run_anonymous(environment: &mut Environment, body: &Body) -> Result<QueryResult> {
     let program = Arc::new(compile::anonymous(environment, body)?);
     as_transaction(environment, |environment, may_end| {
-        let runner = Runner::new(environment, program.clone(), Vec::new(), may_end)?;
-        runner.run()
+        environment.calls += 1;
+        let outcome = Runner::new(environment, program.clone(), Vec::new(), may_end).and_then(|runner| runner.run());
+        environment.calls -= 1;
+        outcome
     })?;
     Ok(QueryResult::done(Tag::Done("DO")))
 }

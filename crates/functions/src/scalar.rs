@@ -25,6 +25,7 @@ mod ranges;
 mod routines;
 mod search;
 mod sequences;
+mod series;
 mod special;
 mod strings;
 mod structs;
@@ -47,7 +48,7 @@ pub use collations::{COLLATION_VERSION, TOLD_APART, check_locale};
 pub use typed::{FloatFunction, Typed};
 
 /// The families; where one more function belongs.
-const FAMILIES: [&[Scalar]; 32] = [
+const FAMILIES: [&[Scalar]; 33] = [
     operators::ROWS,
     numbers::ROWS,
     special::ROWS,
@@ -62,6 +63,7 @@ const FAMILIES: [&[Scalar]; 32] = [
     dates::ROWS,
     periods::ROWS,
     zones::ROWS,
+    series::ROWS,
     comparisons::ROWS,
     collations::ROWS,
     arrays::ROWS,

@@ -158,11 +158,13 @@ fn push(node: Node, predicates: Vec<Expr>, check: Check<'_>) -> Result<Node> {
 }
 
 /// Splits conjuncts into those that can be asked of the operator's input, and the others. A group of rows that agree stays or
-/// goes as a whole, if equal values look equal and no group goes for another reason.
+/// goes as a whole, if equal values look equal and no group goes for another reason. What is asked of rows before they are repeated may
+/// decide which of them can be: of documents, those that are arrays.
 fn passing(node: &Node, predicates: Vec<Expr>) -> (Vec<Expr>, Vec<Expr>) {
     let Some((columns, all_leave)) = node.partition() else { return (Vec::new(), predicates) };
     let columns = columns.into_iter().collect();
-    let may_go = |p: &Expr| p.respects_equality() && (all_leave || infallible(p));
+    let is_repeated = matches!(node.op, Op::Repeat { .. });
+    let may_go = |p: &Expr| p.respects_equality() && (all_leave || is_repeated || infallible(p));
     let (go, mut stay) = split(predicates, &columns);
     let derived = derive::through_or(&stay, &columns);
     let (mut go, others): (Vec<_>, Vec<_>) = go.into_iter().partition(may_go);

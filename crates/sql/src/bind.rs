@@ -12,6 +12,7 @@ mod columns;
 mod comment;
 mod computed;
 mod constraint;
+mod copies;
 mod definition;
 mod domain;
 mod expr;

@@ -10,6 +10,7 @@ mod conflict;
 mod cursor;
 mod domain;
 mod error;
+mod from_first;
 pub(crate) mod glob;
 pub(crate) mod identity;
 mod ignored;
@@ -339,7 +340,7 @@ fn parse_tokens(text: &str, base: usize, place: impl FnMut(&mut TokenWithSpan)) 
     }
     question::operators(&mut tokens);
     let placeholders = number_placeholders(&mut tokens);
-    let tokens = calls::trims(calls::variadic(tokens));
+    let tokens = table::named_columns(from_first::carry(calls::trims(calls::variadic(tokens))));
     let tokens = only::carry(check_option::carry(identity::carry(ignored::without(tokens))));
     let tokens = stars::carry(structs::types(user_types::composites(shorthand::carry(tokens))));
     let tokens = pivot::carry(tokens);
@@ -360,6 +361,9 @@ fn parse_tokens(text: &str, base: usize, place: impl FnMut(&mut TokenWithSpan)) 
             _ => parser.expected("end of statement", parser.peek_token()),
         })
         .map_err(|e| error::parser(&e, text, &positions))?;
+    if let Some(statement) = ast.library() {
+        table::of_into(statement);
+    }
     if !traversals.is_empty() {
         match ast.library() {
             Some(statement) => traversal::put(statement, traversals, &positions)?,

@@ -10,7 +10,7 @@ const ERRORS: &[(&str, &str, &str)] = &[
     ("select 1 frm t where x", "42601", "t where"),
     ("select (1", "42601", ""),
     ("select 'abc", "42601", "'abc"),
-    ("select a, from t", "42601", "from"),
+    ("select a, , from t", "42601", ", from"),
     ("", "42601", "-"),
     ("select 1; select 2", "42601", "select 2"),
     ("select nope from t", "42703", "nope"),
@@ -118,7 +118,7 @@ fn hints_name_what_was_meant() {
     assert!(hint("select lenght(s) from t").contains("length"));
     assert!(hint("select tt.a from t").contains("\"t\""));
     assert!(hint("slect 1").contains("SELECT"));
-    assert!(hint("select a, from t").contains("comma"));
+    assert!(hint("select a,, from t").contains("comma"));
 }
 
 #[test]

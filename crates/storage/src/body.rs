@@ -285,6 +285,21 @@ impl Body {
         copy(values, row, to);
     }
 
+    /// A published row's value.
+    #[inline]
+    pub(crate) fn value(&self, attribute: usize, row: usize) -> Value {
+        let sql_type = self.types[attribute];
+        match &self.columns[attribute] {
+            Stored::Constant(constant) => value(constant.values(), 0, sql_type),
+            Stored::Frozen(frozen) => frozen.value(row, sql_type),
+            _ => {
+                // SAFETY: as in `values`.
+                let values = unsafe { Values::new(sql_type.physical(), self.refs[attribute], row + 1) };
+                value(values, row, sql_type)
+            }
+        }
+    }
+
     /// Where a published row's value lies: in some array, at some place, or in the cell.
     pub(crate) fn cell<'a>(&'a self, attribute: usize, row: usize, cell: &'a mut Cell) -> (Values<'a>, usize) {
         match &self.columns[attribute] {

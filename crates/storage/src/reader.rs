@@ -389,17 +389,15 @@ impl ChunkReader {
     pub fn values(&self, attributes: impl Iterator<Item = usize>, row: usize) -> impl Iterator<Item = Value> {
         assert!(row < self.rows);
         let seen = self.seen(row);
+        let row_id = self.row_id();
         attributes.map(move |attribute| {
-            let sql_type = self.sql_type(attribute);
-            if attribute == self.row_id() {
+            if attribute == row_id {
                 return Value::Int(RowId::new(self.number, row).to_bits() as i64);
             }
-            if let Some((values, at)) = seen.as_ref().and_then(|seen| seen.find(attribute)) {
-                return crate::body::value(values, at, sql_type);
+            match seen.as_ref().and_then(|seen| seen.find(attribute)) {
+                Some((values, at)) => crate::body::value(values, at, self.body.sql_type(attribute)),
+                None => self.body.value(attribute, row),
             }
-            let mut cell = Cell::default();
-            let (values, at) = self.body.cell(attribute, row, &mut cell);
-            crate::body::value(values, at, sql_type)
         })
     }
 

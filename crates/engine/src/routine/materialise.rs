@@ -201,6 +201,13 @@ impl Computing<'_> {
         // One that is worked on is read by nobody below.
         let is_open =
             |node: &Node| matches!(&node.op, Op::Values { columns, rows } if columns.is_empty() && rows.is_empty());
+        let mut reads_open = false;
+        root.walk(&mut |node| {
+            reads_open |= matches!(&node.op, Op::CteScan { cte, .. } if is_open(&ctes[*cte].plan));
+        });
+        if reads_open {
+            return Err(Error::unsupported("a call of a user's function in a recursive query's recursive term"));
+        }
         ctes.iter_mut().filter(|(_, cte)| is_open(&cte.plan)).for_each(|(_, cte)| cte.columns.clear());
         let mut below = Plan { columns, tables, ctes, root, output };
         below.close_arguments();

@@ -1,9 +1,6 @@
 //! Statements of SQL: written, and made of texts.
 
-use std::sync::Arc;
-
 use base::{Error, Result, SqlState};
-use catalog::Field;
 use types::Value;
 
 use super::embedded::Embedded;
@@ -48,7 +45,7 @@ impl Runner<'_> {
 
     /// The first row of a result goes to variables; whether there is one.
     pub(super) fn into(&mut self, into: &Into, mut result: QueryResult) -> Result<bool> {
-        let fields: Arc<[Field]> = result.columns().into();
+        let fields = result.shared_columns();
         let mut first: Option<Vec<Value>> = None;
         let mut rows = 0;
         while let Some((count, more)) = result.next_rows(1)? {

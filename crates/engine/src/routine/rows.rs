@@ -115,6 +115,12 @@ pub(super) fn used_columns(plan: &Plan) -> HashSet<ColumnId> {
             expr.visit_columns(&mut |column| {
                 used.insert(column);
             });
+            expr.walk(&mut |e| {
+                if let ExprKind::Subquery(subquery) = &e.kind {
+                    used.extend(subquery.plan.columns());
+                    of(&subquery.plan, used);
+                }
+            });
         }
         node.inputs().for_each(|input| of(input, used));
     }

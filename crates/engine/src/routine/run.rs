@@ -239,7 +239,7 @@ impl<'e> Runner<'e> {
         mut result: QueryResult,
         mut each: impl FnMut(&mut Self, &Arc<[Field]>, Vec<Value>) -> Result<bool>,
     ) -> Result<u64> {
-        let fields: Arc<[Field]> = result.columns().into();
+        let fields = result.shared_columns();
         let mut count = 0;
         while let Some((_, rows)) = result.next_rows(usize::MAX)? {
             for row in rows {

@@ -54,6 +54,19 @@ fn examples_of_scalar_functions_are_true() {
     }
 }
 
+/// As in PostgreSQL, where a condition of the documents' rows is asked before functions in FROM take them apart.
+#[test]
+fn documents_are_asked_before_they_are_taken_apart() {
+    let session = &mut session();
+    session.execute("create table documents (n integer, d jsonb)", &[]).unwrap();
+    session.execute("insert into documents values (1, '{\"a\": 1}'), (2, '[1, 2]'), (3, '\"x\"')", &[]).unwrap();
+    let elements =
+        "select sum(e::integer)::text from documents, jsonb_array_elements(d) e where jsonb_typeof(d) = 'array'";
+    check(session, elements, "3");
+    let keys = "select string_agg(key, ',') from documents, jsonb_each(d) where jsonb_typeof(d) = 'object'";
+    check(session, keys, "a");
+}
+
 #[test]
 fn examples_of_aggregates_are_true() {
     let session = &mut session();

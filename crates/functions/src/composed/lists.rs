@@ -268,6 +268,13 @@ pub(super) const LISTS: &[Composed] = &[
         ("first(x ORDER BY x)", "1"),
     ),
     aggregate(
+        &["any_value_in_order"],
+        &["x"],
+        "list_extract(array_remove(array_agg(x), NULL), 1)",
+        "The first value that is not NULL.",
+        ("any_value_in_order(x ORDER BY x DESC)", "4"),
+    ),
+    aggregate(
         &["last"],
         &["x"],
         "list_extract(array_agg(x), -1)",

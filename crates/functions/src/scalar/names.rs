@@ -98,6 +98,8 @@ impl ScalarFunction {
     pub const ARRAY_OVERLAPS: Self = row("array_overlaps");
     pub const ARRAY_SERIES: Self = row("array_series");
     pub const LIST_RANGE: Self = row("range");
+    pub const TIME_SERIES: Self = row("time_series");
+    pub const NUMBER_SERIES: Self = row("number_series");
     pub const LIST_LENGTH: Self = row("list_length");
     pub const FLATTEN: Self = row("flatten");
     pub const ARRAY_ANY: Self = row("array_any");

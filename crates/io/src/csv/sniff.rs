@@ -73,6 +73,12 @@ impl Candidates {
     }
 }
 
+/// Whether digits, perhaps behind a sign, begin with a zero that no number needs.
+fn has_zero_in_front(field: &[u8]) -> bool {
+    let digits = field.strip_prefix(b"-").or(field.strip_prefix(b"+")).unwrap_or(field);
+    digits.len() > 1 && digits[0] == b'0'
+}
+
 /// Which of `types` the value could have.
 fn admitted(field: &[u8], types: u8) -> u8 {
     let Some(&first) = field.first() else { return 0 };
@@ -82,8 +88,9 @@ fn admitted(field: &[u8], types: u8) -> u8 {
         let digits = field.iter().filter(|b| b.is_ascii_digit()).count();
         let plain = digits + usize::from(matches!(first, b'-' | b'+')) == field.len();
         if plain {
-            // Whole numbers beyond 64 bits are not read as doubles: that would change digits silently.
-            if parse::i64(field).is_ok() {
+            // Whole numbers beyond 64 bits are not read as doubles: that would change digits silently. Nor are numbers what has a zero
+            // too many, as codes of places and telephones do.
+            if parse::i64(field).is_ok() && !has_zero_in_front(field) {
                 out |= INTEGER | DOUBLE;
             }
         } else if !field.last().is_some_and(u8::is_ascii_whitespace) && parse::f64(field).is_ok() {

@@ -9,6 +9,7 @@ use types::ops::{date, decimal};
 use types::{Chunk, Column, Physical, SqlType};
 
 use super::dialect::Dialect;
+use super::forms::Forms;
 use super::options::{CsvFormat, CsvOptions, Header};
 use super::sniff;
 use crate::input::write_error;
@@ -27,12 +28,16 @@ pub struct CsvWriter<W: Write> {
     /// Bytes that make a field need quotes.
     special: [bool; 256],
     zone: Zone,
+    forms: Forms,
 }
 
 impl<W: Write> CsvWriter<W> {
     /// A writer of rows of these fields. As in PostgreSQL, a header is written if options say so.
     pub fn new(sink: W, fields: &[Field], options: &CsvOptions) -> Result<Self> {
         options.check()?;
+        for pattern in options.forms.date.iter().chain(&options.forms.timestamp) {
+            date::strftime(0, pattern)?;
+        }
         let text_format = options.format == CsvFormat::Text;
         let quote = if text_format { None } else { options.quote.unwrap_or(Some(b'"')) };
         let dialect = Dialect {
@@ -61,6 +66,7 @@ impl<W: Write> CsvWriter<W> {
             force_quote,
             special,
             zone: options.zone.clone(),
+            forms: options.forms.clone(),
         };
         let header = options.header.is_some_and(|h| h != Header::No);
         if header {
@@ -121,6 +127,19 @@ impl<W: Write> CsvWriter<W> {
             (t @ SqlType::Enum(_), _) => {
                 let label = format_value_in(&column.value(row), t, &self.zone);
                 return self.text(&label, force);
+            }
+            (SqlType::Date, _) if let Some(pattern) = &self.forms.date => {
+                let shown =
+                    date::date_to_timestamp(column.values::<i32>()[row]).and_then(|t| date::strftime(t, pattern));
+                self.out.push_str(
+                    &shown.unwrap_or_else(|_| format_value_in(&column.value(row), SqlType::Date, &self.zone)),
+                );
+            }
+            (t @ (SqlType::Timestamp | SqlType::Timestamptz), _) if let Some(pattern) = &self.forms.timestamp => {
+                let stored = column.values::<i64>()[row];
+                let local = if t == SqlType::Timestamptz { self.zone.local(stored) } else { Ok(stored) };
+                let shown = local.and_then(|t| date::strftime(t, pattern));
+                self.out.push_str(&shown.unwrap_or_else(|_| format_value_in(&column.value(row), t, &self.zone)));
             }
             (SqlType::Date, _) => date::write_date(&mut self.out, column.values::<i32>()[row]),
             (SqlType::Timetz, _) => date::write_timetz(&mut self.out, column.values::<i64>()[row]),

@@ -103,6 +103,12 @@ impl ArgumentUse {
             ArgumentValue::Parameter(value, sql_type) if sql_type == self.column && !value.is_null() => {
                 return Some(value.clone());
             }
+            // What a comparison does not shorten.
+            ArgumentValue::Parameter(Value::Str(text), SqlType::Text)
+                if self.role == ArgumentRole::Operand && matches!(self.column, SqlType::Varchar(_)) =>
+            {
+                return Some(Value::Str(text.clone()));
+            }
             _ => {}
         }
         let untyped = |text: &str| Expr::constant(Value::str(text), SqlType::Null);

@@ -271,7 +271,8 @@ impl PlanBuilder {
     }
 
     fn over(&self, keys: &[ColumnId], order: Vec<SortKey>, frame: Option<Frame<Expr>>) -> Window {
-        Window { partition: keys.iter().map(|&key| self.reference(key)).collect(), order, frame }
+        let partition = keys.iter().map(|&key| self.reference(key)).collect();
+        Window { partition, order, frame, ..Window::default() }
     }
 
     fn number(&mut self, name: &str, nullable: bool) -> ColumnId {

@@ -9,6 +9,7 @@ mod array_subquery;
 mod call;
 mod case;
 mod cast;
+mod chained;
 mod collected;
 mod compare;
 mod composed;
@@ -23,6 +24,7 @@ pub(super) mod named;
 mod once;
 mod operator;
 mod ordered_set;
+mod parts_of_text;
 mod pattern;
 mod position;
 mod range_operators;
@@ -44,10 +46,10 @@ use types::ops::date::{time_of_timestamp, timestamp_to_date, timetz};
 use super::{Binder, unsupported, zone};
 use crate::bind::coerce::{boolean, known};
 use crate::parse::stars::is_star;
-pub(super) use call::parts_of_text;
 pub(super) use literal::number;
 pub(super) use named::{call, no_function};
 pub(super) use once::{entries, row};
+pub(super) use parts_of_text::parts_of_text;
 pub(super) use row::paths_of;
 pub(super) use window::{new_call, where_true};
 
@@ -81,7 +83,13 @@ impl Binder<'_> {
             E::CompoundIdentifier(parts) => self.compound(parts),
             E::CompoundFieldAccess { root, access_chain } => self.access(root, access_chain),
             E::Value(value) => self.literal(value),
-            E::TypedString(typed) => self.text.typed_string(typed),
+            E::TypedString(typed) => {
+                let value = self.text.typed_string(typed)?;
+                match self.domain_of(&typed.data_type)? {
+                    Some((name, domain)) => self.as_domain(value, &name, &domain),
+                    None => Ok(value),
+                }
+            }
             E::Interval(interval) => self.interval(interval),
             E::Nested(inner) => self.expr(inner),
             E::BinaryOp { .. } => self.binary_chain(expr),
@@ -112,6 +120,7 @@ impl Binder<'_> {
             E::ILike { negated, any: false, expr, pattern, escape_char } => {
                 self.like(expr, pattern, escape_char.as_deref(), *negated, true)
             }
+            E::Like { any: true, pattern, .. } | E::ILike { any: true, pattern, .. } => self.like_any(expr, pattern),
             E::SimilarTo { negated, expr, pattern, escape_char } => {
                 self.similar_to(expr, pattern, escape_char.as_deref(), *negated)
             }

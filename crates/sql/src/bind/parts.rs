@@ -11,7 +11,7 @@ use types::{Collation, SqlType};
 
 use super::coerce::cast_to;
 use super::row_id::{self, RowIds};
-use super::{Bound, collation, inferred};
+use super::{Bound, collation, copies, inferred};
 use crate::ObjectName;
 use crate::position::Positions;
 
@@ -40,6 +40,8 @@ pub(super) struct PlanBuilder {
     pub padded: HashSet<ColumnId>,
     /// Series, with their values, and whether these become less.
     pub series: HashMap<TableId, (ColumnId, bool)>,
+    /// Columns of VALUES that number their rows.
+    pub numbers: HashSet<ColumnId>,
     /// Tables whose rows are stored, in an order.
     pub stored: HashSet<TableId>,
     /// Stored tables, with the ids of their rows.
@@ -151,6 +153,7 @@ impl PlanBuilder {
         if says_collate || !collations.is_empty() {
             collation::resolve(&mut plan, &collations)?;
         }
+        copies::apart(&mut plan);
         if plan.depth() > MAX_PLAN_DEPTH {
             return Err(Error::new(SqlState::STATEMENT_TOO_COMPLEX, "the statement is too complex")
                 .detail(format!("its expressions, taken together, nest more than {MAX_PLAN_DEPTH} deep"))

@@ -15,7 +15,7 @@ use sqlparser::tokenizer::Tokenizer;
 use types::Value;
 
 use super::from::FromItem;
-use super::scope::{CteBinding, LockableRows};
+use super::scope::{CteBinding, LockableRows, Scope};
 use super::{Binder, fold, unsupported};
 use crate::dialect::MorselDialect;
 use crate::parse::pivot::Named;
@@ -42,7 +42,8 @@ impl Binder<'_> {
                 (pivot(table, aggregate_functions, value_column, values)?, table, alias)
             }
             TableFactor::Unpivot { table, value, name, columns, null_inclusion, alias } => {
-                (unpivot(table, value, name, columns, null_inclusion.as_ref())?, table, alias)
+                let columns = self.each_unpivoted(table, columns)?;
+                (unpivot(table, value, name, &columns, null_inclusion.as_ref())?, table, alias)
             }
             _ => return Err(Error::internal("neither PIVOT nor UNPIVOT")),
         };
@@ -54,6 +55,30 @@ impl Binder<'_> {
         })?;
         let item = self.derived(bound, alias.as_ref(), None)?;
         self.read_by_lock(item, Some(LockableRows::Derived))
+    }
+}
+
+impl Binder<'_> {
+    /// The columns that UNPIVOT names, those that COLUMNS(...) chooses among them.
+    fn each_unpivoted(&mut self, table: &TableFactor, columns: &[ExprWithAlias]) -> Result<Vec<ExprWithAlias>> {
+        if columns.iter().all(|column| matches!(column.expr, Expr::Identifier(_))) {
+            return Ok(columns.to_vec());
+        }
+        // Only its columns are wanted: it is bound once more where it stands.
+        let plan = self.plan.clone();
+        let scope = self.factor(table, &Scope::default()).map(|item| item.scope);
+        self.plan = plan;
+        let scope = scope?;
+        let mut all = Vec::new();
+        for column in columns {
+            let named =
+                |name: String| ExprWithAlias { expr: Expr::Identifier(Ident::with_quote('"', name)), alias: None };
+            match self.seeing(&scope, |b| b.each_column(&column.expr))? {
+                Some(each) => all.extend(each.into_iter().map(|(name, _)| named(name))),
+                None => all.push(column.clone()),
+            }
+        }
+        Ok(all)
     }
 }
 

@@ -9,6 +9,7 @@ use types::SqlType;
 
 use super::expr::new_call;
 use super::from::FromItem;
+use super::input_order::InputOrder;
 use super::parts::PlanBuilder;
 use super::window::{Window, Windowed};
 use super::{Binder, unsupported};
@@ -39,7 +40,8 @@ impl PlanBuilder {
         let info = ColumnInfo { name: "number".to_owned(), sql_type: SqlType::BigInt, nullable: false };
         let column = self.columns.push(info);
         let call = new_call(WindowFunction::RowNumber, Vec::new(), SqlType::BigInt, None);
-        let window = Window { partition: Vec::new(), order: Vec::new(), frame: None };
+        let (ties, _) = self.keys_of(&InputOrder::of(&item.node, self));
+        let window = Window { ties, ..Window::default() };
         let node = self.windowed(item.node, vec![Windowed { column, call, window }]);
         (FromItem { node, ..item }, self.reference(column))
     }

@@ -78,7 +78,11 @@ impl Binder<'_> {
             let key = format!("'{}'", field.replace('\'', "''"));
             let named = Ident::with_quote('"', field);
             let read = match self.sql_type(data_type)? {
-                SqlType::Json | SqlType::Jsonb => format!("CAST(e.v -> {key} AS {data_type})"),
+                SqlType::Json | SqlType::Jsonb => {
+                    format!(
+                        "CASE WHEN {prefix}_typeof(e.v -> {key}) <> 'null' THEN CAST(e.v -> {key} AS {data_type}) END"
+                    )
+                }
                 // Of arrays and objects, or as they are written as texts.
                 SqlType::Array(_) | SqlType::Struct(_) => {
                     format!("struct_extract(CAST(e.v AS STRUCT({named} {data_type})), {key})")

@@ -402,8 +402,24 @@ impl Names {
         let named = self.levels.iter().rev().find_map(|level| find_relation(&level.scope, ident)?.value);
         match named {
             Some(column) => Ok(plan.reference(column).at(position)),
-            None => Err(self.undefined(&fold(ident), None).at(position)),
+            None => match self.item_before(&fold(ident)) {
+                Some(expr) => Ok(expr.clone().at(position)),
+                None => Err(self.undefined(&fold(ident), None).at(position)),
+            },
         }
+    }
+
+    /// The item of a select list that has this name, for the items behind it and WHERE, where nothing else has, as DuckDB has it.
+    fn item_before(&self, name: &str) -> Option<&Expr> {
+        self.levels.iter().rev().find_map(|level| {
+            let is_seen = matches!(level.clause, Clause::Select | Clause::Where);
+            let (_, expr) = level.aliases.iter().find(|(alias, _)| is_seen && alias == name)?;
+            let above = level.above_groups();
+            // What is computed twice must be the same, and an aggregate has none within it.
+            let is_of_rows = !expr.uses(|column| above.contains(&column)) && !level.is_windowed(expr);
+            let may_be = is_of_rows || level.clause == Clause::Select && !level.inside_aggregate;
+            (may_be && !expr.is_volatile() && !expr.has_subquery()).then_some(expr)
+        })
     }
 
     /// The column of a qualified name.

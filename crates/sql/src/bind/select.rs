@@ -62,14 +62,26 @@ impl Binder<'_> {
             node = self.plan.sample_of(node, quantity, is_percent)?;
         }
         self.names.level().scope = scope;
+        let mut listed = None;
         if let Some(condition) = &select.selection {
             self.names.level().clause = Clause::Where;
-            let condition = self.condition(condition, "WHERE")?;
-            node = filtered(node, condition);
+            let mut bound = self.condition(condition, "WHERE");
+            if let Err(error) = &bound
+                && error.state() == SqlState::UNDEFINED_COLUMN
+                && select.projection.iter().any(|item| matches!(item, SelectItem::ExprWithAlias { .. }))
+            {
+                // It may be the name of an item.
+                listed = Some(self.listed(select)?);
+                self.names.level().clause = Clause::Where;
+                bound = self.condition(condition, "WHERE");
+            }
+            node = filtered(node, bound?);
         }
+        let mut items = match listed {
+            Some(items) => items,
+            None => self.listed(select)?,
+        };
         self.names.level().clause = Clause::Select;
-        self.named_windows(select)?;
-        let mut items = self.select_list(select)?;
         let groups = self.group_by(&select.group_by, &items)?;
         self.names.level().aliases = items.iter().map(|i| (i.name.clone(), i.expr.clone())).collect();
         self.names.level().clause = Clause::Having;
@@ -125,6 +137,9 @@ impl Binder<'_> {
         if let Some(condition) = having {
             node = filtered(node, condition);
         }
+        if !is_grouped {
+            self.in_input_order(&mut windows);
+        }
         node = self.plan.windowed(node, windows);
         if let Some(condition) = qualify {
             node = filtered(node, condition);
@@ -139,6 +154,13 @@ impl Binder<'_> {
             Some(Distinct::On(_)) => Duplicates::GoBy(on),
         };
         Ok(self.plan.project(node, items, keys, distinct, slice))
+    }
+
+    /// The select list, with the windows that it names.
+    fn listed(&mut self, select: &Select) -> Result<Vec<Item>> {
+        self.names.level().clause = Clause::Select;
+        self.named_windows(select)?;
+        self.select_list(select)
     }
 
     pub(super) fn select_list(&mut self, select: &Select) -> Result<Vec<Item>> {
@@ -169,7 +191,11 @@ impl Binder<'_> {
                 SelectItem::ExprWithAlias { expr, alias } => {
                     let name = self.text.alias(alias)?;
                     match self.each_column(expr)? {
-                        None => items.push(Item { name, expr: self.expr(expr)? }),
+                        None => {
+                            let expr = self.expr(expr)?;
+                            self.names.level().aliases.push((name.clone(), expr.clone()));
+                            items.push(Item { name, expr });
+                        }
                         Some(each) => {
                             for (_, expr) in each {
                                 items.push(Item { name: name.clone(), expr: self.expr(&expr)? });

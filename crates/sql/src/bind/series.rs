@@ -85,7 +85,7 @@ impl Binder<'_> {
 }
 
 /// The type of a series with these bounds and, if it is another one, the type of its step.
-fn series_types(function: &str, arguments: &[Expr]) -> Result<(SqlType, Option<SqlType>)> {
+pub(super) fn series_types(function: &str, arguments: &[Expr]) -> Result<(SqlType, Option<SqlType>)> {
     let types: Vec<SqlType> = arguments.iter().map(|a| a.sql_type).collect();
     let is_unknown = |t: &SqlType| *t == SqlType::Null;
     if !(2..=3).contains(&types.len()) {

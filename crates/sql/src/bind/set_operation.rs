@@ -1,11 +1,13 @@
 //! UNION, INTERSECT, EXCEPT.
 
 use base::{Error, Result, SqlState};
-use plan::{ColumnId, ColumnInfo, Node, Op, SetOperation};
+use plan::{ColumnId, ColumnInfo, Expr, Node, Op, SetOperation};
 use sqlparser::ast::{SetExpr, SetOperator, SetQuantifier};
-use types::SqlType;
+use types::{SqlType, Value};
 
 use super::coerce::literal_type;
+use super::from::one_row;
+use super::input_order::is_one_row;
 use super::scope::SelfReference;
 use super::{Binder, Bound, Output, unsupported};
 use crate::bind::parts::PlanBuilder;
@@ -138,7 +140,21 @@ impl PlanBuilder {
             let column = self.columns.push(ColumnInfo { name: name.clone(), sql_type, nullable });
             output.push(Output { name, column, literal: None });
         }
-        let columns = output.iter().map(|o| o.column).collect();
+        let mut columns: Vec<ColumnId> = output.iter().map(|o| o.column).collect();
+        if operation == SetOperation::Union && all && operands.iter().all(|(node, _)| is_one_row(node)) {
+            // Rows that are written one by one have an order.
+            for (number, (node, columns)) in (1..).zip(&mut operands) {
+                let expr = Expr::constant(Value::Int(number), SqlType::BigInt);
+                let column = self.column_for("number", &expr);
+                columns.push(column);
+                let input = Box::new(std::mem::replace(node, one_row()));
+                *node = Node::new(Op::Map { input, columns: vec![(column, expr)] });
+            }
+            let info = ColumnInfo { name: "number".to_owned(), sql_type: SqlType::BigInt, nullable: false };
+            let column = self.columns.push(info);
+            self.numbers.insert(column);
+            columns.push(column);
+        }
         let node = Node::new(Op::SetOp { operation, all, inputs: operands, columns });
         Ok(Bound { node, output })
     }

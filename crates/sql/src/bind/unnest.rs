@@ -13,7 +13,8 @@ use super::from::{FromItem, one_row};
 use super::group::keys::same;
 use super::parts::PlanBuilder;
 use super::scope::{Clause, Level, Relation, Scope, ScopeColumn, Unnested};
-use super::{Binder, fold};
+use super::series::series_types;
+use super::{Binder, fold, zone};
 
 /// An array that is put together of so many values is a choice between them, where it is taken apart.
 const FEW_ELEMENTS: usize = 16;
@@ -331,12 +332,11 @@ fn subscripts(mut bound: Vec<Expr>, position: Option<u32>) -> Result<Expr> {
     series("generate_series", bounds, position)
 }
 
-/// A series of integers as an array of them.
+/// A series as an array of its values.
 fn series(name: &str, bound: Vec<Expr>, position: Option<u32>) -> Result<Expr> {
-    let integers = bound.iter().all(|e| e.sql_type.is_integer() || is_untyped(e));
+    let integers = bound.iter().all(|e| e.sql_type.is_integer() || is_untyped(e)) && !bound.iter().all(is_untyped);
     if !integers || !(2..=3).contains(&bound.len()) {
-        let what = format!("{name} of anything but two or three integers where they are not the same for all rows");
-        return Err(Error::unsupported(what).at(position));
+        return other_series(name, bound, position);
     }
     let wide = bound.iter().any(|e| e.sql_type == SqlType::BigInt);
     let mut arguments = bound.into_iter().map(|e| cast_to(e, SqlType::BigInt)).collect::<Result<Vec<_>>>()?;
@@ -349,6 +349,29 @@ fn series(name: &str, bound: Vec<Expr>, position: Option<u32>) -> Result<Expr> {
     }
     let made = Expr::new(ExprKind::Call(F::ARRAY_SERIES, arguments), bigints).at(position);
     if wide { Ok(made) } else { cast_to(made, SqlType::array_of(SqlType::Integer)) }
+}
+
+/// A series of times or decimals.
+fn other_series(name: &str, mut bound: Vec<Expr>, position: Option<u32>) -> Result<Expr> {
+    let (sql_type, step) = series_types(name, &bound).map_err(|e| e.at(position))?;
+    if bound.len() == 2 {
+        bound.push(Expr::constant(Value::Int(1), SqlType::Integer));
+    }
+    let function = match sql_type {
+        SqlType::Timestamp | SqlType::Timestamptz => F::TIME_SERIES,
+        SqlType::Decimal { .. } => F::NUMBER_SERIES,
+        _ => {
+            let what = format!("{name} of {sql_type} that is not the same for all rows");
+            return Err(Error::unsupported(what).at(position));
+        }
+    };
+    let types = [sql_type, sql_type, step.unwrap_or(sql_type)];
+    let mut arguments = bound.into_iter().zip(types).map(|(e, to)| cast_to(e, to)).collect::<Result<Vec<_>>>()?;
+    arguments.push(Expr::bool(name == "generate_series"));
+    if function == F::TIME_SERIES {
+        arguments.push(zone::name());
+    }
+    Ok(Expr::new(ExprKind::Call(function, arguments), SqlType::array_of(sql_type)).at(position))
 }
 
 /// The value of that number, counted from 1; NULL behind the last one.

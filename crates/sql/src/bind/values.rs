@@ -1,12 +1,13 @@
 //! VALUES.
 
 use base::{Error, Result, SqlState};
-use plan::{ColumnInfo, Expr, Node, Op, SetOperation};
+use plan::{ColumnId, ColumnInfo, Expr, Node, Op, SetOperation};
 use sqlparser::ast::{self, Parens};
-use types::SqlType;
+use types::{SqlType, Value};
 
 use super::from::one_row;
 use super::insert::Target;
+use super::parts::PlanBuilder;
 use super::scope::{Clause, Level};
 use super::{Binder, Bound, Output};
 use crate::bind::coerce::{assign, cast_to, unify};
@@ -66,7 +67,10 @@ impl Binder<'_> {
             let column = self.plan.columns.push(ColumnInfo { name: name.clone(), sql_type, nullable });
             output.push(Output { name, column, literal: None });
         }
-        let columns = output.iter().map(|o| o.column).collect();
+        let mut columns: Vec<ColumnId> = output.iter().map(|o| o.column).collect();
+        if targets.is_none() && bound.len() > 1 {
+            columns.push(self.plan.number_rows(&mut bound));
+        }
         Ok(Bound { node: Node::new(Op::Values { columns, rows: bound }), output })
     }
 
@@ -128,6 +132,19 @@ impl Binder<'_> {
             });
         }
         Ok(values)
+    }
+}
+
+impl PlanBuilder {
+    /// A column more, by which rows are in their order: for whoever reads them and has none of its own.
+    fn number_rows(&mut self, rows: &mut [Vec<Expr>]) -> ColumnId {
+        let info = ColumnInfo { name: "number".to_owned(), sql_type: SqlType::BigInt, nullable: false };
+        let column = self.columns.push(info);
+        self.numbers.insert(column);
+        for (number, row) in (1..).zip(rows) {
+            row.push(Expr::constant(Value::Int(number), SqlType::BigInt));
+        }
+        column
     }
 }
 

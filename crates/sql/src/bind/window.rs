@@ -19,6 +19,8 @@ pub(super) struct Window {
     pub partition: Vec<Expr>,
     pub order: Vec<SortKey>,
     pub frame: Option<Frame<Expr>>,
+    /// In which order peers are, where functions could tell.
+    pub ties: Vec<SortKey>,
 }
 
 /// A window of WINDOW.
@@ -37,17 +39,17 @@ pub(super) struct Windowed {
 impl Window {
     /// Everything that is computed from rows.
     pub fn expressions_mut(&mut self) -> impl Iterator<Item = &mut Expr> {
-        let Self { partition, order, frame } = self;
+        let Self { partition, order, frame, ties } = self;
         let offsets = frame.iter_mut().flat_map(offsets_mut);
-        partition.iter_mut().chain(order.iter_mut().map(|key| &mut key.expr)).chain(offsets)
+        partition.iter_mut().chain(order.iter_mut().chain(ties).map(|key| &mut key.expr)).chain(offsets)
     }
 }
 
 impl Windowed {
     /// Everything that is computed from rows.
     pub fn expressions_mut(&mut self) -> impl Iterator<Item = &mut Expr> {
-        let Self { call, window: Window { partition, order, frame: _ }, .. } = self;
-        let order = order.iter_mut().chain(&mut call.order).map(|key| &mut key.expr);
+        let Self { call, window: Window { partition, order, ties, frame: _ }, .. } = self;
+        let order = order.iter_mut().chain(ties).chain(&mut call.order).map(|key| &mut key.expr);
         let offsets = offsets_mut(&mut call.frame);
         partition.iter_mut().chain(order).chain(&mut call.arguments).chain(&mut call.filter).chain(offsets)
     }

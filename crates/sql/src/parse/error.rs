@@ -116,7 +116,9 @@ fn hint(text: &str, positions: &Positions, position: Option<u32>, near: &str) ->
         position.and_then(|p| text.get(..p.saturating_sub(positions.begin()) as usize)).map_or("", str::trim_end);
     let previous = before.rsplit(|c: char| c.is_whitespace()).next().unwrap_or("").to_ascii_lowercase();
     Some(match lower.as_str() {
-        "from" | "where" | "group" | "order" | ")" if before.ends_with(',') => "there is a comma too many before it",
+        "from" | "where" | "group" | "order" | ")" | "," if before.ends_with(',') => {
+            "there is a comma too many before it"
+        }
         "`" => "quote names with double quotes",
         "[" => "names are quoted with double quotes",
         "=" if before.ends_with('=') => "equality is written with one =",

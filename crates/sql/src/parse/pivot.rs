@@ -205,6 +205,8 @@ impl Shown<'_> {
         if columns.is_empty() {
             return None;
         }
+        let chosen = self.token(columns.start) == Some(&Token::Mul);
+        let (before, behind) = if chosen { ("IN (COLUMNS (", ")))") } else { ("IN (", "))") };
         Some(vec![
             Piece::Made(tokens_of("SELECT * FROM")),
             Piece::Kept(table),
@@ -212,9 +214,9 @@ impl Shown<'_> {
             value,
             Piece::Made(tokens_of("FOR")),
             name,
-            Piece::Made(tokens_of("IN (")),
+            Piece::Made(tokens_of(before)),
             Piece::Kept(columns),
-            Piece::Made(tokens_of("))")),
+            Piece::Made(tokens_of(behind)),
         ])
     }
 

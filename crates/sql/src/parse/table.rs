@@ -1,5 +1,8 @@
-//! `TABLE t` is `(SELECT * FROM t)`, wherever a query may stand: the parser knows it in few places and loses quotes.
+//! Tables and queries in place of each other: `TABLE t` is `(SELECT * FROM t)`, wherever a query may stand (the parser knows it in few
+//! places and loses quotes), `CREATE TABLE t (a, b) AS` names columns, and `SELECT ... INTO t` is CREATE TABLE AS.
 
+use sqlparser::ast::helpers::stmt_create_table::CreateTableBuilder;
+use sqlparser::ast::{Expr, ObjectName, ObjectNamePart, Query, SelectInto, SetExpr, Statement, Values};
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
 
@@ -45,6 +48,69 @@ pub(super) fn as_select(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
         }
     }
     out
+}
+
+/// The tokens of `CREATE TABLE t (a, b) AS ...` with a type behind each name, which the parser asks for and nobody looks at.
+pub(super) fn named_columns(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+    let visible: Vec<usize> = (0..tokens.len()).filter(|&i| !matches!(tokens[i].token, Token::Whitespace(_))).collect();
+    let token = |at: usize| visible.get(at).map(|&i| &tokens[i].token);
+    let is = |at: usize, wanted: Keyword| token(at).and_then(keyword) == Some(wanted);
+    let Some(open) = (0..visible.len()).find(|&at| token(at) == Some(&Token::LParen)) else { return tokens };
+    let says = |word: Keyword| (1..open).any(|at| is(at, word));
+    if !is(0, Keyword::CREATE) || !says(Keyword::TABLE) || says(Keyword::AS) {
+        return tokens;
+    }
+    let mut names = Vec::new();
+    let mut at = open + 1;
+    while let (Some(Token::Word(_)), Some(Token::Comma | Token::RParen)) = (token(at), token(at + 1)) {
+        names.push(visible[at]);
+        at += 2;
+    }
+    if names.is_empty() || token(at - 1) != Some(&Token::RParen) || !is(at, Keyword::AS) {
+        return tokens;
+    }
+    for name in names.into_iter().rev() {
+        let span = tokens[name].span;
+        tokens.insert(name + 1, TokenWithSpan::new(word("TEXT", Keyword::TEXT), span));
+    }
+    tokens
+}
+
+/// CREATE TABLE AS, if the statement is a query that says INTO.
+pub(super) fn of_into(statement: &mut Statement) {
+    let Statement::Query(query) = statement else { return };
+    let mut body = &mut *query.body;
+    while let SetExpr::SetOperation { left, .. } = body {
+        body = left;
+    }
+    let SetExpr::Select(select) = body else { return };
+    let Some(SelectInto { temporary, targets, .. }) = &select.into else { return };
+    let name = match targets.as_slice() {
+        [Expr::Identifier(name)] => vec![name.clone()],
+        [Expr::CompoundIdentifier(names)] => names.clone(),
+        _ => return,
+    };
+    let name = ObjectName(name.into_iter().map(ObjectNamePart::Identifier).collect());
+    let create = CreateTableBuilder::new(name).temporary(*temporary);
+    select.into = None;
+    let query = std::mem::replace(query, Box::new(nothing()));
+    *statement = Statement::CreateTable(create.query(Some(query)).build());
+}
+
+/// A query in the place of one that is taken away.
+fn nothing() -> Query {
+    Query {
+        with: None,
+        body: Box::new(SetExpr::Values(Values { explicit_row: false, value_keyword: false, rows: Vec::new() })),
+        order_by: None,
+        limit_clause: None,
+        fetch: None,
+        locks: Vec::new(),
+        for_clause: None,
+        settings: None,
+        format_clause: None,
+        pipe_operators: Vec::new(),
+    }
 }
 
 /// Whether a query may begin behind a token, in which case TABLE means no table that is created, dropped or described.

@@ -24,7 +24,7 @@ use std::sync::Arc;
 
 use base::Result;
 use base::simd::vectorised;
-use types::{Buffer, Column, Physical, SqlType, Str};
+use types::{Buffer, Column, Physical, SqlType, Str, Value};
 
 pub(crate) use layout::Scheme;
 pub(crate) use predicate::Translated;
@@ -326,6 +326,33 @@ impl Frozen {
         let address = ColumnRef { data: cell.words.as_ptr().cast(), nulls };
         // SAFETY: one value lies there, whose payload is in `self` or the cell; both are borrowed as long as it is used.
         unsafe { Values::new(self.header.physical, address, 1) }
+    }
+
+    /// The value of a row, of a column of that type.
+    pub(crate) fn value(&self, row: usize, sql_type: SqlType) -> Value {
+        let Header { scheme, width, base, divisor, has_null, .. } = self.header;
+        assert!(row < self.header.rows);
+        if scheme == Scheme::Symbols {
+            let mut cell = Cell::default();
+            return super::value(self.cell(row, &mut cell), 0, sql_type);
+        }
+        let code = if width == 0 { 1 } else { with_code!(width, C => self.codes::<C>()[row].code()) };
+        if has_null && code == 0 {
+            return Value::Null;
+        }
+        match scheme {
+            Scheme::Numbers => {
+                let number = base.wrapping_add(i128::from(code - u64::from(has_null)) * i128::from(divisor));
+                Value::of_integer(sql_type, number).unwrap_or(Value::Null)
+            }
+            Scheme::Dictionary => super::value(self.entries(), code as usize, sql_type),
+            Scheme::Text | Scheme::Symbols => {
+                // SAFETY: a row of the column, whose text is in the buffer.
+                let text = unsafe { text::text(&self.header, self.bytes.as_ptr(), row) };
+                // SAFETY: likewise; only UTF-8 is admitted to columns.
+                Value::str(unsafe { text.as_str() })
+            }
+        }
     }
 
     /// Writes which rows are NULL; their values become zeros, as in all columns.

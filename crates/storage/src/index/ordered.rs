@@ -107,11 +107,14 @@ impl RowKeys for Keyed<'_> {
     const PREFIX_FREE: bool = true;
 
     fn key(&self, row: u64) -> Vec<u8> {
-        let mut key = Vec::new();
+        let mut key = Vec::with_capacity(USUAL_KEY);
         self.rows.encode(RowId::from_bits(row), self.parts, &mut key);
         key
     }
 }
+
+/// Bytes of a key that is not long: so many are there before its parts are written.
+pub(crate) const USUAL_KEY: usize = 64;
 
 /// The right to change an index.
 pub(crate) type Writing<'a> = MutexGuard<'a, ()>;
@@ -206,9 +209,10 @@ impl OrderedIndex {
     }
 
     fn with_row(key: &[u8], row: RowId) -> Vec<u8> {
-        let mut key = key.to_vec();
-        WithRow::<Keyed<'_>>::extend(&mut key, row.to_bits());
-        key
+        let mut with_row = Vec::with_capacity(key.len() + size_of::<u64>());
+        with_row.extend_from_slice(key);
+        WithRow::<Keyed<'_>>::extend(&mut with_row, row.to_bits());
+        with_row
     }
 
     /// Enters a row.

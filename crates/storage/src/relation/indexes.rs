@@ -19,7 +19,7 @@ use super::zone::text;
 use super::{Relation, Snapshot};
 use crate::body::Cell;
 use crate::clock::{Conflict, Stamp, View};
-use crate::index::ordered::{KeyRows, empty};
+use crate::index::ordered::{KeyRows, USUAL_KEY, empty};
 use crate::index::{IndexDefinition, IndexPart, Liveness, OrderedIndex, Unique};
 use crate::lock::lock;
 use crate::values::Values;
@@ -212,7 +212,7 @@ impl Relation {
     ) -> Result<Option<(RowId, Twice)>> {
         for index in self.indexes() {
             let writing = index.write()?;
-            let mut key = Vec::new();
+            let mut key = Vec::with_capacity(USUAL_KEY);
             for row in rows.clone().map(|row| RowId::new(chunk, row)) {
                 key.clear();
                 let Some(has_null) = index.key_of(self, row, &mut key) else { continue };
@@ -237,7 +237,7 @@ impl Relation {
     pub(super) fn forget_in_indexes<I: Iterator<Item = usize>>(&self, chunk: usize, rows: impl Fn() -> I) {
         for index in self.indexes() {
             let writing = index.write_at_last();
-            let mut key = Vec::new();
+            let mut key = Vec::with_capacity(USUAL_KEY);
             for row in rows().map(|row| RowId::new(chunk, row)) {
                 key.clear();
                 if index.key_of(self, row, &mut key).is_some() {

@@ -8,6 +8,7 @@ use sqlparser::ast::{self, AccessExpr, Subscript};
 use types::ops::array;
 use types::{SqlType, Value};
 
+use super::chained::with_first;
 use super::json::along;
 use crate::bind::coerce::{cast_to, is_untyped, unify};
 use crate::bind::type_name::array_of;
@@ -78,6 +79,7 @@ impl Binder<'_> {
     /// `array[1]`, `array[1][2]`, `array[1:2]`.
     pub(super) fn access(&mut self, root: &ast::Expr, chain: &[AccessExpr]) -> Result<Expr> {
         let position = self.text.start(root);
+        let chain_of_all = chain;
         // `t.list[1].field`: the names before the first subscript are one.
         let mut names: Vec<ast::Ident> = match root {
             ast::Expr::Identifier(first) => vec![first.clone()],
@@ -99,6 +101,14 @@ impl Binder<'_> {
             let subscript = match access {
                 AccessExpr::Dot(ast::Expr::Identifier(field)) => {
                     value = self.struct_field(value, &fold(field), position)?;
+                    continue;
+                }
+                AccessExpr::Dot(ast::Expr::Function(function)) => {
+                    let before = &chain_of_all[..chain_of_all.len() - rest.len() - 1];
+                    let accessed =
+                        ast::Expr::CompoundFieldAccess { root: Box::new(root.clone()), access_chain: before.to_vec() };
+                    let accessed = if before.is_empty() { root.clone() } else { accessed };
+                    value = self.deeper(|b| b.expr(&with_first(function, accessed)))?;
                     continue;
                 }
                 AccessExpr::Dot(_) => return unsupported("access to anything but a field", position),

@@ -11,10 +11,11 @@ use types::{SqlType, Value};
 use super::aggregate::name_of;
 use super::named::{call, local, no_function};
 use super::ordered_set::OrderedSet;
+use super::parts_of_text::{parts_of_text, split_text};
 use super::pattern::{is_pattern, substring_by_pattern};
 use super::position::has_arguments;
 use super::rewritten::rewritten;
-use crate::bind::coerce::{cast_to, is_untyped, padded, unify};
+use crate::bind::coerce::{cast_to, is_untyped, known, padded, unify};
 use crate::bind::expr::operator::arithmetic;
 use crate::bind::{Binder, fold, unsupported, zone};
 use crate::parse::window::is_no_argument;
@@ -96,6 +97,9 @@ impl Binder<'_> {
             let name = function.name.to_string().to_lowercase();
             return self.function_of_subquery(&name, query, position);
         }
+        if let Some(call) = self.chained(function) {
+            return self.deeper(|b| b.expr(&call));
+        }
         if let Some(value) = self.user_function(function)? {
             return Ok(value);
         }
@@ -125,6 +129,12 @@ impl Binder<'_> {
         }
         if let Some(found) = self.first_or_last(&call, function.over.as_ref())? {
             return Ok(found);
+        }
+        if matches!(call.name.as_str(), "any_value" | "arbitrary")
+            && !call.order.is_empty()
+            && let Some(composed) = Composed::find("any_value_in_order", call.arguments.len())
+        {
+            return self.deeper(|b| b.composed_call(composed, &call, function.over.as_ref()));
         }
         if let Some(composed) = Composed::find(&call.name, call.arguments.len()).filter(|_| !call.star) {
             return self.deeper(|b| b.composed_call(composed, &call, function.over.as_ref()));
@@ -350,7 +360,13 @@ impl Binder<'_> {
                     "dayofyear" => "doy",
                     field => field,
                 };
-                return self.extract(field, arguments[0]);
+                let value = self.extract(field, arguments[0])?;
+                // As a function, the whole ones.
+                return if field == "second" {
+                    cast_to(call("floor", vec![value], position)?, SqlType::BigInt)
+                } else {
+                    Ok(value)
+                };
             }
             _ => {}
         }
@@ -369,6 +385,19 @@ impl Binder<'_> {
                 Ok(Expr::new(ExprKind::Call(ScalarFunction::MULTIPLY, bits), SqlType::Integer).at(position))
             }
             [_, _, ..] if name == "string_to_array" => parts_of_text(bound, position),
+            [_, _] if matches!(name, "string_split" | "str_split" | "split") => split_text(bound, position),
+            [part, from, to] if is_of_moments(name, part, from, to) => {
+                // Hours and what is below are no matter of the zone.
+                let utc = |value: &Expr| {
+                    let zone = Expr::constant(Value::str("UTC"), SqlType::Text);
+                    call("timezone", vec![zone, value.clone()], position)
+                };
+                call(name, vec![part.clone(), utc(from)?, utc(to)?], position)
+            }
+            [value] if let Some(to) = cast_by_name(name) => {
+                let value = zone::in_iso(known(value.clone()), to);
+                Ok(cast_to(value, to)?.at(position))
+            }
             [array] if array.sql_type.is_array() && LENGTHS.contains(&name) => call("list_length", bound, position),
             _ => call(name, bound, position),
         }
@@ -466,47 +495,31 @@ impl Binder<'_> {
         let (values, sql_type) = unify(values, name)?;
         Ok(Expr::new(ExprKind::Call(function, values), sql_type).at(position))
     }
+}
 
-    /// `concat_ws`: any types behind the separator, NULLs left out.
-    fn concat_with(&mut self, arguments: &[&ast::Expr], position: Option<u32>) -> Result<Expr> {
-        let mut texts = Vec::with_capacity(arguments.len());
-        for argument in arguments {
-            let value = self.expr(argument)?;
-            texts.push(cast_to(padded(value), SqlType::Text)?);
-        }
-        let separator = texts.remove(0);
-        let array = self.array_of_elements(texts, SqlType::Text, position)?;
-        call("array_to_string", vec![array, separator], position)
-    }
+/// Whether it is `date_diff` of moments, in hours or parts of them.
+fn is_of_moments(name: &str, part: &Expr, from: &Expr, to: &Expr) -> bool {
+    const PARTS: [&str; 5] = ["hour", "minute", "second", "millisecond", "microsecond"];
+    let ExprKind::Const(Value::Str(part)) = &part.kind else { return false };
+    let part = part.to_lowercase();
+    matches!(name, "date_diff" | "datediff")
+        && [from, to].iter().all(|moment| moment.sql_type == SqlType::Timestamptz)
+        && PARTS.contains(&part.trim_end_matches('s'))
+}
 
-    /// `concat`: any types, NULL counts as the empty text.
-    fn concat_all(&mut self, arguments: &[&ast::Expr], position: Option<u32>) -> Result<Expr> {
-        let empty = || Expr::constant(Value::str(""), SqlType::Text);
-        let mut parts = Vec::with_capacity(arguments.len());
-        for argument in arguments {
-            let value = self.expr(argument)?;
-            let value = padded(value);
-            let mut text = cast_to(value, SqlType::Text)?;
-            if self.plan.is_nullable(&text) {
-                text = Expr::new(ExprKind::Coalesce(vec![text, empty()]), SqlType::Text).at(position);
-            }
-            parts.push(text);
-        }
-        // Neighbours in pairs, then the pairs: a shallow tree, which copies each byte log(n) times instead of n times.
-        while parts.len() > 1 {
-            let mut left = parts.into_iter();
-            parts = Vec::with_capacity(left.len().div_ceil(2));
-            while let Some(a) = left.next() {
-                parts.push(match left.next() {
-                    Some(b) => {
-                        Expr::new(ExprKind::Call(ScalarFunction::CONCAT, vec![a, b]), SqlType::Text).at(position)
-                    }
-                    None => a,
-                });
-            }
-        }
-        Ok(parts.pop().unwrap_or_else(empty))
-    }
+/// The type that a function is named after, which casts to it, as PostgreSQL has them.
+fn cast_by_name(name: &str) -> Option<SqlType> {
+    Some(match name {
+        "date" => SqlType::Date,
+        "int2" => SqlType::SmallInt,
+        "int4" => SqlType::Integer,
+        "int8" => SqlType::BigInt,
+        "float4" => SqlType::Real,
+        "float8" => SqlType::Double,
+        "text" => SqlType::Text,
+        "bool" => SqlType::Bool,
+        _ => return None,
+    })
 }
 
 fn is_digest(name: &str) -> bool {
@@ -516,23 +529,6 @@ fn is_digest(name: &str) -> bool {
 /// Whether a literal is a `jsonb` as the function's first argument.
 fn takes_normal(name: &str) -> bool {
     name.starts_with("jsonb_")
-}
-
-/// `string_to_array(...)`: a bare NULL stands for what is left out, no delimiter, or no text that means NULL.
-pub(in crate::bind) fn parts_of_text(mut arguments: Vec<Expr>, position: Option<u32>) -> Result<Expr> {
-    if arguments.len() == 3 && is_bare_null(&arguments[1]) && !is_bare_null(&arguments[2]) {
-        let null = cast_to(arguments.remove(1), SqlType::Text)?;
-        let (of, text) = (arguments.remove(1), arguments.remove(0));
-        return call("array_replace", vec![call("string_to_array", vec![text], position)?, of, null], position);
-    }
-    if let Some(at) = arguments.iter().skip(1).position(is_bare_null) {
-        arguments.truncate(at + 1);
-    }
-    call("string_to_array", arguments, position)
-}
-
-fn is_bare_null(expr: &Expr) -> bool {
-    expr.sql_type == SqlType::Null && matches!(expr.kind, ExprKind::Const(Value::Null))
 }
 
 /// The parts of a call whose arguments are a list.

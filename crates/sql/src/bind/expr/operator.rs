@@ -162,6 +162,7 @@ fn binary(op: &BinaryOperator, left: Expr, right: Expr, position: Option<u32>) -
             return if divided.sql_type.is_integer() { Ok(divided) } else { call("floor", vec![divided], position) };
         }
         B::StringConcat => return concat(left, right, position),
+        B::PGStartsWith => return call("starts_with", vec![left, right], position),
         B::AtArrow => return set_operator(F::ARRAY_CONTAINS, "@>", left, right, position),
         B::ArrowAt => return set_operator(F::ARRAY_CONTAINS, "<@", right, left, position),
         B::PGOverlap => return set_operator(F::ARRAY_OVERLAPS, "&&", left, right, position),
@@ -236,6 +237,13 @@ pub(in crate::bind) fn arithmetic(
         (SqlType::Decimal { .. }, SqlType::Null) if is_untyped(&right) => {
             let right = exact_decimal(&right)?;
             (left, right)
+        }
+        // An interval is multiplied with a number, and divided by one.
+        (SqlType::Interval, SqlType::Null) if matches!(function, ScalarFunction::MULTIPLY | ScalarFunction::DIVIDE) => {
+            (left, cast_to(right, SqlType::Double)?)
+        }
+        (SqlType::Null, SqlType::Interval) if function == ScalarFunction::MULTIPLY => {
+            (cast_to(left, SqlType::Double)?, right)
         }
         _ => (left, right),
     };

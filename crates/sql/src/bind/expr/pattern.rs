@@ -4,12 +4,14 @@ use base::{Error, Result, SqlState};
 use functions::ScalarFunction;
 use plan::{Expr, ExprKind};
 use sqlparser::ast;
+use types::ops::array;
+use types::ops::cast::TooLong;
 use types::ops::like::{self, DEFAULT_ESCAPE, Syntax, escape_character};
 use types::{SqlType, Value};
 
 use super::negate_if;
 use crate::bind::Binder;
-use crate::bind::coerce::{convert, known, padded};
+use crate::bind::coerce::{convert, is_untyped, known, padded};
 
 impl Binder<'_> {
     pub(super) fn like(
@@ -36,6 +38,50 @@ impl Binder<'_> {
         match_bound(input, pattern, Syntax::Like { escape, fold }, negated, position)
     }
 
+    /// `text LIKE ANY (array)`, of the elements of a list that is written, or of a constant.
+    pub(super) fn like_any(&mut self, like: &ast::Expr, patterns: &ast::Expr) -> Result<Expr> {
+        let position = self.text.start(like);
+        let mut written = patterns;
+        while let ast::Expr::Nested(inner) = written {
+            written = inner;
+        }
+        let mut alone = like.clone();
+        let (ast::Expr::Like { any, pattern, .. } | ast::Expr::ILike { any, pattern, .. }) = &mut alone else {
+            return Err(Error::internal("LIKE ANY that is no LIKE"));
+        };
+        *any = false;
+        let each: Vec<ast::Expr> = match written {
+            ast::Expr::Array(list) => list.elem.clone(),
+            other => {
+                let bound = self.expr(other)?;
+                let element = if is_untyped(&bound) { Some(SqlType::Text) } else { bound.sql_type.element() };
+                let ExprKind::Const(Value::Str(form)) = &bound.kind else {
+                    return Err(Error::unsupported("LIKE ANY over an array that is no constant").at(position));
+                };
+                let Some(element) = element else {
+                    let message = "op ANY/ALL (array) requires array on right side";
+                    return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message).at(position));
+                };
+                let form = match is_untyped(&bound) {
+                    true => array::parse(form, element, TooLong::Cut)?,
+                    false => Value::Str(form.clone()),
+                };
+                let Value::Str(form) = form else { return Err(Error::internal("an array that is no array")) };
+                array::Elements::new(&form, element).map(literal).collect()
+            }
+        };
+        **pattern = literal(Value::Null);
+        let mut parts = Vec::with_capacity(each.len());
+        for wanted in each {
+            let mut one = alone.clone();
+            if let ast::Expr::Like { pattern, .. } | ast::Expr::ILike { pattern, .. } = &mut one {
+                **pattern = wanted;
+            }
+            parts.push(self.expr(&one)?);
+        }
+        Ok(plan::disjunction(parts))
+    }
+
     /// `text SIMILAR TO pattern`: the regular expression that the pattern is.
     pub(super) fn similar_to(
         &mut self,
@@ -50,6 +96,14 @@ impl Binder<'_> {
         let pattern = similar(pattern, escape, position)?;
         match_bound(input, pattern, Syntax::Regex { fold: false }, negated, position)
     }
+}
+
+/// A text as it is written.
+fn literal(value: Value) -> ast::Expr {
+    ast::Expr::value(match value {
+        Value::Str(text) => ast::Value::SingleQuotedString(text.to_string()),
+        _ => ast::Value::Null,
+    })
 }
 
 /// The regular expression of a pattern of SIMILAR TO: a constant, if the pattern is one.

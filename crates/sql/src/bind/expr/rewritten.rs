@@ -4,8 +4,8 @@
 use base::{Error, Result, SqlState};
 use sqlparser::ast::helpers::attached_token::AttachedToken;
 use sqlparser::ast::{
-    Array, BinaryOperator, CaseWhen, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident,
-    NormalizationForm, ObjectName, ObjectNamePart, Value,
+    Array, BinaryOperator, CaseWhen, CastKind, DataType, Expr, Function, FunctionArg, FunctionArgExpr,
+    FunctionArguments, Ident, NormalizationForm, ObjectName, ObjectNamePart, TimezoneInfo, Value,
 };
 use types::SqlType;
 
@@ -93,6 +93,14 @@ pub(super) fn rewritten(function: &Function) -> Result<Option<Expr>> {
             ObjectName(vec![ObjectNamePart::Identifier(Ident::new(format!("list_{}", aggregate.to_lowercase())))]);
         return Ok(Some(Expr::Function(made)));
     }
+    if let (Some(data_type), [digits]) = (moment_type(&name, arguments), arguments)
+        && let Some(Expr::Value(_)) = unnamed(digits)
+    {
+        let now = Function { args: FunctionArguments::None, ..function.clone() };
+        let expr = Box::new(Expr::Function(now));
+        let kind = CastKind::DoubleColon;
+        return Ok(Some(Expr::Cast { kind, expr, data_type, format: None }));
+    }
     if PERCENTILES.contains(&name.as_str()) {
         return Ok(at_each(function, arguments));
     }
@@ -105,6 +113,20 @@ pub(super) fn rewritten(function: &Function) -> Result<Option<Expr>> {
         return Ok(Some(Expr::Function(with_arguments(function, all))));
     }
     Ok(None)
+}
+
+/// What `current_timestamp(2)` and its like are cast to.
+fn moment_type(name: &str, arguments: &[FunctionArg]) -> Option<DataType> {
+    let Some(Expr::Value(digits)) = arguments.first().and_then(unnamed) else { return None };
+    let Value::Number(digits, _) = &digits.value else { return None };
+    let digits = Some(digits.parse().ok()?);
+    Some(match name {
+        "current_timestamp" => DataType::Timestamp(digits, TimezoneInfo::WithTimeZone),
+        "localtimestamp" => DataType::Timestamp(digits, TimezoneInfo::WithoutTimeZone),
+        "current_time" => DataType::Time(digits, TimezoneInfo::WithTimeZone),
+        "localtime" => DataType::Time(digits, TimezoneInfo::WithoutTimeZone),
+        _ => return None,
+    })
 }
 
 /// The arguments in the order of their parameters; none if nothing is to be done.

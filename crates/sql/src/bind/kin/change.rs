@@ -65,6 +65,7 @@ impl Binder<'_> {
         let mut parts = Parts::default();
         for (child, _) in self.tables_with_rows(name, table)? {
             let mut delete = delete.clone();
+            name_columns(&mut delete.returning, table);
             let (ast::FromTable::WithFromKeyword(from) | ast::FromTable::WithoutKeyword(from)) = &mut delete.from;
             from.iter_mut().take(1).for_each(|table| put(&mut table.relation, &child, name));
             self.counted_part(&mut parts, &S::Delete(delete), text)?;
@@ -90,6 +91,7 @@ impl Binder<'_> {
         let mut left: Vec<String> = Vec::new();
         for (child, of) in &children {
             let mut own = update.clone();
+            name_columns(&mut own.returning, table);
             put(&mut own.table.relation, child, name);
             if let (Some(values), Some(condition)) = (&moves, of.condition()) {
                 let mut stays = kept_expression(condition)?;
@@ -289,6 +291,38 @@ impl Binder<'_> {
         };
         Ok(Statement::With(Box::new(With { parts, then })))
     }
+}
+
+/// Names the columns that `*` of RETURNING stands for: those of the table that the statement names, whatever tables below it have.
+fn name_columns(returning: &mut Option<Vec<ast::SelectItem>>, table: &Table) {
+    use ast::SelectItemQualifiedWildcardKind::ObjectName as OfTable;
+    let Some(items) = returning else { return };
+    let named = |before: &[ast::Ident]| -> Vec<ast::SelectItem> {
+        let column = |field: &catalog::Field| {
+            let column = ast::Ident::with_quote('"', &field.name);
+            ast::SelectItem::UnnamedExpr(match before {
+                [] => ast::Expr::Identifier(column),
+                before => ast::Expr::CompoundIdentifier(before.iter().cloned().chain([column]).collect()),
+            })
+        };
+        table.fields.iter().map(column).collect()
+    };
+    *items = std::mem::take(items)
+        .into_iter()
+        .flat_map(|item| match &item {
+            ast::SelectItem::Wildcard(options) if options.opt_exclude.is_none() && options.opt_replace.is_none() => {
+                named(&[])
+            }
+            ast::SelectItem::QualifiedWildcard(OfTable(name), _) => {
+                let before: Option<Vec<ast::Ident>> = name.0.iter().map(|part| part.as_ident().cloned()).collect();
+                match before {
+                    Some(before) if !["old", "new"].contains(&fold(&before[0]).as_str()) => named(&before),
+                    _ => vec![item],
+                }
+            }
+            _ => vec![item],
+        })
+        .collect();
 }
 
 impl Table {

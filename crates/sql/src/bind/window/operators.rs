@@ -26,12 +26,20 @@ impl PlanBuilder {
             node = Node::new(Op::Map { input: Box::new(node), columns: computed });
         }
         let mut operators: Vec<Operator> = Vec::new();
-        for Windowed { column, mut call, window } in calls {
-            let (keys, partition) = window.keys(&call.frame);
+        for Windowed { column, mut call, mut window } in calls {
+            let ties = std::mem::take(&mut window.ties);
+            let (mut keys, partition) = window.keys(&call.frame);
             (call.partition, call.peers) = (partition, keys.len());
             if call.peers == call.partition && call.frame.unit != FrameUnit::Rows {
                 whole_by_peers(&mut call.frame);
             }
+            // Whoever sees the order of peers asks for nothing that peers have in common.
+            for tie in ties {
+                if !keys.iter().any(|key| key.expr.same(&tie.expr)) {
+                    keys.push(tie);
+                }
+            }
+            call.peers = keys.len();
             let same =
                 |known: &[SortKey]| known.len() == keys.len() && known.iter().zip(&keys).all(|(a, b)| same_key(a, b));
             match operators.iter_mut().find(|(known, _)| same(known)) {

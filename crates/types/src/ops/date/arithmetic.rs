@@ -62,9 +62,8 @@ pub fn from_epoch(seconds: f64) -> Result<i64> {
     }
     // Rounded as PostgreSQL does it, who counts from 2000.
     const SECONDS_TO_2000: i64 = 946_684_800;
-    let micros =
-        ((seconds - SECONDS_TO_2000 as f64) * 1e6).round_ties_even() as i128 + i128::from(SECONDS_TO_2000 * SECOND);
-    match i64::try_from(micros) {
+    let since_2000 = ((seconds - SECONDS_TO_2000 as f64) * 1e6).round_ties_even() as i128;
+    match i64::try_from(since_2000.saturating_add((SECONDS_TO_2000 * SECOND).into())) {
         Ok(micros) if (MIN_TIMESTAMP..i64::MAX).contains(&micros) => Ok(micros),
         _ => Err(error(format!("timestamp out of range: \"{seconds:e}\""))),
     }
