@@ -155,6 +155,15 @@ fn binary(op: &BinaryOperator, left: Expr, right: Expr, position: Option<u32>) -
         B::Plus => F::ADD,
         B::Minus => F::SUBTRACT,
         B::Multiply => F::MULTIPLY,
+        // In PostgreSQL fields of dates are numerics, whose quotients have fractions.
+        B::Divide
+            if left.sql_type.is_integer()
+                && right.sql_type.is_integer()
+                && (is_of_field(&left) || is_of_field(&right)) =>
+        {
+            let exact = |e: Expr| cast_to(e, SqlType::decimal(19, 0));
+            return arithmetic(F::DIVIDE, "/", exact(left)?, exact(right)?, position);
+        }
         B::Divide => F::DIVIDE,
         B::Modulo => F::MODULO,
         B::DuckIntegerDivide => {
@@ -225,6 +234,16 @@ fn qualified(name: &str) -> Option<BinaryOperator> {
 }
 
 /// `+`, `-`, `*`, `/`, `%`.
+/// Whether an expression is a field of a date or a time, or calculated with one.
+fn is_of_field(expr: &Expr) -> bool {
+    use ScalarFunction as F;
+    match &expr.kind {
+        ExprKind::Call(F::EXTRACT, _) => true,
+        ExprKind::Call(F::ADD | F::SUBTRACT | F::MULTIPLY | F::MODULO, operands) => operands.iter().any(is_of_field),
+        _ => false,
+    }
+}
+
 pub(in crate::bind) fn arithmetic(
     function: ScalarFunction,
     text: &str,
