@@ -158,7 +158,7 @@ aggregates! {
         "The value at that fraction, between two values if need be.", ("percentile_cont(0.75) WITHIN GROUP (ORDER BY x)", "3");
     DiscreteAt, "percentile_disc", &[], 2, any, 1, false, percentile::discrete,
         "The first value at or behind that fraction of the values.", ("percentile_disc(0.5) WITHIN GROUP (ORDER BY x)", "2");
-    Mode, "mode", &[], 1, any, 1, false, percentile::most_frequent,
+    MostFrequent, "mode", &[], 1, any, 1, false, percentile::most_frequent,
         "The value that most rows have, the least of several.", ("mode() WITHIN GROUP (ORDER BY x)", "1");
     Texts, "string_agg", &[], 2, any, 1, false, |i| collected::texts(i, false),
         "The texts, each behind the separator but the first, in the order of the further arguments' numbers, then their own.",
@@ -166,7 +166,7 @@ aggregates! {
     TextsBackwards, "string_agg_backwards", &[], 2, any, 1, false, |i| collected::texts(i, true),
         "As the one before, but where those numbers are equal the greatest text is the first.",
         ("string_agg(x::text, ',' ORDER BY x::text DESC)", "4,2,1");
-    List, "array_agg", &[], 2, any, 1, false, collected::list,
+    WordList, "array_agg", &[], 2, any, 1, false, collected::list,
         "The list of the values with those words, the second arguments, or NULL where the first is 1; in the order of the further numbers, then of these two.",
         ("array_agg(x)", "{1,2,4,NULL}");
 }
@@ -230,9 +230,23 @@ impl AggregateFunction {
         matches!(self, Self::ContinuousAt | Self::DiscreteAt | Self::Texts | Self::TextsBackwards)
     }
 
+    /// The one that collects texts, and puts them together, or elements of a list.
+    pub fn collecting(is_list: bool, is_backwards: bool) -> Self {
+        match (is_list, is_backwards) {
+            (true, _) => Self::WordList,
+            (false, false) => Self::Texts,
+            (false, true) => Self::TextsBackwards,
+        }
+    }
+
+    /// Whether of texts whose order is open the greatest comes first.
+    pub fn is_backwards(self) -> bool {
+        self == Self::TextsBackwards
+    }
+
     /// Whether it collects the values of a group: over frames it is a window function of its own.
     pub fn collects(self) -> bool {
-        self.has_fixed_argument() || matches!(self, Self::Mode | Self::List)
+        self.has_fixed_argument() || matches!(self, Self::MostFrequent | Self::WordList)
     }
 
     /// The aggregate of collected values that the window function is, of all values of a group.
@@ -240,7 +254,7 @@ impl AggregateFunction {
         match function {
             WindowFunction::PercentileCont => Some(Self::ContinuousAt),
             WindowFunction::PercentileDisc => Some(Self::DiscreteAt),
-            WindowFunction::Mode => Some(Self::Mode),
+            WindowFunction::Mode => Some(Self::MostFrequent),
             _ => None,
         }
     }

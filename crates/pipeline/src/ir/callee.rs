@@ -118,11 +118,11 @@ pub enum Callee {
     /// `(Ptr entries, Str separator) -> Str`: the texts of entries that have so many words besides, in the order of the entries,
     /// each behind the separator but the first; entries with equal words come the least text first, or the greatest one. 54000.
     #[allow(missing_docs)]
-    Texts { words: u8, backwards: bool },
+    JoinTexts { words: u8, backwards: bool },
     /// `(Ptr entries) -> Str`: the list of entries of so many words, in their order: the last one is the element's, of the site's result
     /// type, and if `flagged` the one before says whether it is NULL; 54000.
     #[allow(missing_docs)]
-    List { elements: SiteId, words: u8, flagged: bool },
+    MakeList { elements: SiteId, words: u8, flagged: bool },
     /// `(Ptr) -> Bool`: adds the row, the worker's last one of a recursion whose rows are distinct, or takes it back if there is
     /// one like it. True if it was added.
     AddRow(StateId),
@@ -218,8 +218,8 @@ impl Callee {
             Self::FloatWord => (&[F64], Some(I64)),
             Self::MostFrequentInteger => (&[Ptr], Some(I64)),
             Self::MostFrequentFloat => (&[Ptr], Some(F64)),
-            Self::Texts { .. } => (&[Ptr, Str], Some(Str)),
-            Self::List { .. } => (&[Ptr], Some(Str)),
+            Self::JoinTexts { .. } => (&[Ptr, Str], Some(Str)),
+            Self::MakeList { .. } => (&[Ptr], Some(Str)),
             Self::IntegerAt => (&[Ptr, F64], Some(I64)),
             Self::FloatAt | Self::FloatAround => (&[Ptr, F64], Some(F64)),
             Self::TakeLimit(_) => (&[], Some(Bool)),

@@ -388,7 +388,7 @@ impl<'p> Verifier<'p> {
         | Callee::Element(id, _)
         | Callee::Subscript(id, _)
         | Callee::ListPush(id, _)
-        | Callee::List { elements: id, .. } = callee
+        | Callee::MakeList { elements: id, .. } = callee
         {
             let site = self.program.sites.get(id).ok_or_else(|| format!("{id} does not exist"))?;
             let ty = Ty::from(site.result.physical());

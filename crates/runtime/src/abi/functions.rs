@@ -83,8 +83,8 @@ pub fn function(callee: Callee) -> (AbiFn, u64) {
         Callee::MostFrequentInteger => (most_frequent_integer, 0),
         Callee::MostFrequentFloat => (most_frequent_float, 0),
         Callee::FloatWord => (float_word, 0),
-        Callee::Texts { words, backwards } => (texts, usize::from(words) | usize::from(backwards) << 8),
-        Callee::List { elements, words, flagged } => {
+        Callee::JoinTexts { words, backwards } => (texts, usize::from(words) | usize::from(backwards) << 8),
+        Callee::MakeList { elements, words, flagged } => {
             (list, usize::from(words) | usize::from(flagged) << 8 | elements.index() << 16)
         }
         Callee::DistinctAdd => (distinct_add, 0),

@@ -266,10 +266,10 @@ impl Parser<'_> {
             "concat" => Callee::Concat(self.t.number()?),
             "collect_words" => Callee::CollectWords(self.t.number()?),
             "collect_text" => Callee::CollectText(self.t.number()?),
-            "texts" => Callee::Texts { words: self.t.number()?, backwards: self.t.take("backwards") },
+            "texts" => Callee::JoinTexts { words: self.t.number()?, backwards: self.t.take("backwards") },
             "list" => {
                 let (elements, words) = (self.t.id("site")?, self.t.number()?);
-                Callee::List { elements, words, flagged: self.t.take("flagged") }
+                Callee::MakeList { elements, words, flagged: self.t.take("flagged") }
             }
             "extract_date" => Callee::ExtractDate(self.t.name()?.parse()?),
             "extract_timestamp" => Callee::ExtractTimestamp(self.t.name()?.parse()?),

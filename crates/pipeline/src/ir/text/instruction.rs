@@ -170,10 +170,10 @@ impl Printer<'_, '_, '_> {
                     Callee::Concat(count) => write!(self.f, "concat {count}")?,
                     Callee::CollectWords(words) => write!(self.f, "collect_words {words}")?,
                     Callee::CollectText(words) => write!(self.f, "collect_text {words}")?,
-                    Callee::Texts { words, backwards } => {
+                    Callee::JoinTexts { words, backwards } => {
                         write!(self.f, "texts {words}{}", if *backwards { " backwards" } else { "" })?;
                     }
-                    Callee::List { elements, words, flagged } => {
+                    Callee::MakeList { elements, words, flagged } => {
                         write!(self.f, "list {elements} {words}{}", if *flagged { " flagged" } else { "" })?;
                     }
                     Callee::ExtractDate(field) => write!(self.f, "extract_date {}", field.name())?,

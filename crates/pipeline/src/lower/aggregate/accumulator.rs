@@ -136,13 +136,13 @@ pub(super) fn accumulators_of(
         F::ArgMax => vec![seen(make(Kind::ArgMax, argument_type))],
         F::ApproxCountDistinct => vec![make(Kind::Distinct, SqlType::BigInt)],
         F::StddevSamp | F::StddevPop | F::VarSamp | F::VarPop => vec![make(Kind::Variance, SqlType::Double)],
-        F::ContinuousAt | F::DiscreteAt | F::Mode => vec![make(Kind::Values, argument_type)],
+        F::ContinuousAt | F::DiscreteAt | F::MostFrequent => vec![make(Kind::Values, argument_type)],
         F::Texts | F::TextsBackwards => {
             let mut texts = make(Kind::Entries { flagged: false }, argument_type);
             drop_zeros(&mut texts.arguments, 1, nullable);
             vec![texts]
         }
-        F::List => {
+        F::WordList => {
             let flagged = !is_zero(&arguments[0], nullable);
             let mut list = make(Kind::Entries { flagged }, argument_type);
             drop_zeros(&mut list.arguments, 2, nullable);
@@ -385,9 +385,9 @@ impl Expressions {
             F::StddevSamp | F::StddevPop | F::VarSamp | F::VarPop => Ok(finish_variance(pipe, row, call, parts[0])?),
             F::ContinuousAt => self.finish_percentile(pipe, row, call, parts[0], true),
             F::DiscreteAt => self.finish_percentile(pipe, row, call, parts[0], false),
-            F::Mode => Ok(parts[0].finish_mode(pipe, row, call)),
+            F::MostFrequent => Ok(parts[0].finish_mode(pipe, row, call)),
             F::Texts | F::TextsBackwards => self.finish_texts(pipe, row, call, parts[0]),
-            F::List => Ok(self.finish_list(pipe, row, call, parts[0])),
+            F::WordList => Ok(self.finish_list(pipe, row, call, parts[0])),
             _ if matches!(parts[0].kind, Kind::Moments | Kind::IntegerMoments) => {
                 Ok(parts[0].finish_regression(pipe, row, call))
             }

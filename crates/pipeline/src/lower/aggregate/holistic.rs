@@ -1,7 +1,6 @@
 //! Aggregates of pairs (covariance, regression), and of all values of a group at once (percentiles, texts, lists).
 
 use base::Result;
-use functions::AggregateFunction;
 use plan::{AggregateCall, Expr};
 use types::SqlType;
 
@@ -108,7 +107,7 @@ impl Expressions {
         let separator = self.scalar(pipe, &call.arguments[1])?;
         let none = part.has_none(pipe, row);
         let words = part.arguments.len() as u8 - 1;
-        let callee = Callee::Texts { words, backwards: call.function == AggregateFunction::TextsBackwards };
+        let callee = Callee::JoinTexts { words, backwards: call.function.is_backwards() };
         let texts = self.strict(pipe, &[separator], |pipe| {
             let at = part.address(pipe, row);
             pipe.call1(callee, vec![at, separator.value], call.position)
@@ -121,7 +120,7 @@ impl Expressions {
     pub(super) fn finish_list(&mut self, pipe: &mut Pipe, row: Var, call: &AggregateCall, part: &Accumulator) -> Sql {
         let flagged = part.kind == (Kind::Entries { flagged: true });
         let elements = self.elements(call.sql_type.element().unwrap_or(SqlType::Null));
-        let callee = Callee::List { elements, words: part.arguments.len() as u8, flagged };
+        let callee = Callee::MakeList { elements, words: part.arguments.len() as u8, flagged };
         let (at, none) = (part.address(pipe, row), part.has_none(pipe, row));
         Sql { value: pipe.call1(callee, vec![at], call.position), null: Some(none) }
     }

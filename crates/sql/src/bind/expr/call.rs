@@ -11,7 +11,7 @@ use types::{SqlType, Value};
 use super::aggregate::name_of;
 use super::named::{call, local, no_function};
 use super::ordered_set::OrderedSet;
-use super::parts_of_text::{parts_of_text, split_text};
+use super::parts_of_text::{is_split, split_text};
 use super::pattern::{is_pattern, substring_by_pattern};
 use super::position::has_arguments;
 use super::rewritten::rewritten;
@@ -360,13 +360,14 @@ impl Binder<'_> {
                     "dayofyear" => "doy",
                     field => field,
                 };
-                let value = self.extract(field, arguments[0])?;
                 // As a function, the whole ones.
-                return if field == "second" {
-                    cast_to(call("floor", vec![value], position)?, SqlType::BigInt)
-                } else {
-                    Ok(value)
-                };
+                if field == "second" {
+                    let micros = self.extract("microsecond", arguments[0])?;
+                    let million = Expr::constant(Value::Int(1_000_000), SqlType::BigInt);
+                    let whole = ExprKind::Call(ScalarFunction::DIVIDE, vec![micros, million]);
+                    return Ok(Expr::new(whole, SqlType::BigInt).at(position));
+                }
+                return self.extract(field, arguments[0]);
             }
             _ => {}
         }
@@ -384,8 +385,7 @@ impl Binder<'_> {
                 let bits = vec![bytes, Expr::constant(Value::Int(8), SqlType::Integer)];
                 Ok(Expr::new(ExprKind::Call(ScalarFunction::MULTIPLY, bits), SqlType::Integer).at(position))
             }
-            [_, _, ..] if name == "string_to_array" => parts_of_text(bound, position),
-            [_, _] if matches!(name, "string_split" | "str_split" | "split") => split_text(bound, position),
+            [_, _, ..] if is_split(name) => split_text(name, bound, position),
             [part, from, to] if is_of_moments(name, part, from, to) => {
                 // Hours and what is below are no matter of the zone.
                 let utc = |value: &Expr| {

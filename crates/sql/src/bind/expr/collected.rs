@@ -25,7 +25,7 @@ impl Binder<'_> {
                 // What is ordered by itself needs no key for it.
                 let own = keys.iter().position(|k| k.expr.same(value) && !k.descending && !k.nulls_first);
                 let words = words.of(&keys[..own.unwrap_or(keys.len())])?;
-                (AggregateFunction::List, self.words_of(value, false)?.into(), words)
+                (AggregateFunction::collecting(true, false), self.words_of(value, false)?.into(), words)
             }
             // Texts come in the order of their bytes.
             false if self.has_collations() => return None,
@@ -39,7 +39,7 @@ impl Binder<'_> {
                 let own = keys.iter().position(|k| (k.expr.same(value) || k.expr.same(text)) && nulls_in_place(k));
                 let backwards = own.is_some_and(|at| keys[at].descending);
                 let words = words.of(&keys[..own.unwrap_or(keys.len())]).filter(|_| is_fixed)?;
-                let function = if backwards { AggregateFunction::TextsBackwards } else { AggregateFunction::Texts };
+                let function = AggregateFunction::collecting(false, backwards);
                 (function, vec![text.clone(), separator], words)
             }
         };
