@@ -14,7 +14,7 @@ pub(super) fn with_first(function: &ast::Function, value: ast::Expr) -> ast::Exp
 }
 
 impl Binder<'_> {
-    /// The call that `x.f(y)` is, where `x` is a column and no schema that could have the function.
+    /// The call that `x.f(y)` is, where `x` is a column, which hides a schema of that name.
     pub(super) fn chained(&mut self, function: &ast::Function) -> Option<ast::Expr> {
         let (name, before) = function.name.0.split_last()?;
         let ident = |part: &ObjectNamePart| part.as_ident().cloned();

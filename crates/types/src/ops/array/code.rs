@@ -45,7 +45,6 @@ pub fn encode<'v>(values: impl IntoIterator<Item = &'v Value>, element: SqlType)
     finish(out)
 }
 
-/// The array whose form that is.
 /// The array of the elements that were appended.
 pub fn finish(out: Vec<u8>) -> Result<Value> {
     check_length(out.len())?;
