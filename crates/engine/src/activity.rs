@@ -5,7 +5,7 @@
 //!
 //! Locks are held for as long as it takes to add, remove or copy handles: nobody who looks holds up a statement.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -25,7 +25,8 @@ const MUCH: usize = 8 << 20;
 
 /// The statements of a database.
 pub(crate) struct Activity {
-    running: Mutex<BTreeMap<u64, Arc<Statement>>>,
+    /// In no order.
+    running: Mutex<Vec<Arc<Statement>>>,
     /// The oldest first.
     ended: Mutex<VecDeque<Arc<Statement>>>,
     /// How many of these are kept.
@@ -41,20 +42,35 @@ pub(crate) struct Statement {
     pub session: u64,
     /// Its text, or the beginning of it.
     pub text: Box<str>,
-    /// Microseconds since 1970-01-01 00:00 UTC.
-    pub started: i64,
     begin: Instant,
-    /// After its beginning: when its plan was made, and when that was compiled.
-    planned: OnceLock<Duration>,
-    compiled: OnceLock<Duration>,
+    started: OnceLock<i64>,
+    /// When its plan was made, and when that was compiled.
+    planned: Moment,
+    compiled: Moment,
     /// When it had run on its client's thread, if it did.
-    ran_here: OnceLock<Duration>,
+    ran_here: Moment,
     /// Rows that the client has been given, or that were changed.
     rows: AtomicU64,
     /// The greatest part of the work that anybody was told was done, by its bits.
     furthest: AtomicU64,
     holds: Mutex<Holds>,
     end: OnceLock<End>,
+}
+
+/// How long after a statement's beginning something happened to it, if it did: the first time counts. In nanoseconds, and one more.
+#[derive(Default)]
+struct Moment(AtomicU64);
+
+impl Moment {
+    fn is(&self, after: impl FnOnce() -> Duration) {
+        if self.0.load(Relaxed) == 0 {
+            self.0.store(u64::try_from(after().as_nanos()).map_or(u64::MAX, |nanos| nanos.saturating_add(1)), Relaxed);
+        }
+    }
+
+    fn get(&self) -> Option<Duration> {
+        self.0.load(Relaxed).checked_sub(1).map(Duration::from_nanos)
+    }
 }
 
 /// What a statement holds as long as it runs.
@@ -154,16 +170,16 @@ impl Activity {
     /// A statement begins. It ends with what this returns, at the latest.
     pub fn begin(self: &Arc<Self>, session: u64, sql: &str, trace: Option<Arc<Trace>>) -> Open {
         let number = self.statements.fetch_add(1, Relaxed) + 1;
-        let statement = Statement::new(number, session, sql);
-        lock(&statement.holds).trace = trace;
-        let statement = Arc::new(statement);
-        lock(&self.running).insert(statement.number, statement.clone());
+        let statement = Arc::new(Statement::new(number, session, sql, trace));
+        lock(&self.running).push(statement.clone());
         Open { statement, activity: self.clone() }
     }
 
     /// The statements that run, in the order in which they began.
     pub fn running(&self) -> Vec<Arc<Statement>> {
-        lock(&self.running).values().cloned().collect()
+        let mut running = lock(&self.running).clone();
+        running.sort_by_key(|statement| statement.number);
+        running
     }
 
     /// Statements that have ended, in the order in which they did.
@@ -186,16 +202,19 @@ impl Activity {
     }
 
     fn end(&self, statement: &Arc<Statement>) {
-        lock(&self.running).remove(&statement.number);
+        let mut running = lock(&self.running);
+        let place = running.iter().position(|other| Arc::ptr_eq(other, statement));
+        let last = place.map(|place| running.swap_remove(place));
+        drop(running);
         let most = self.most_ended();
         let mut ended = lock(&self.ended);
-        if ended.len() >= most {
-            let surplus = ended.len() + 1 - most.max(1);
-            ended.drain(..surplus);
-        }
+        let oldest = if ended.len() >= most { ended.pop_front() } else { None };
         if most > 0 {
-            ended.push_back(statement.clone());
+            ended.extend(last);
         }
+        // It is freed when nobody waits for that.
+        drop(ended);
+        drop(oldest);
     }
 }
 
@@ -205,37 +224,48 @@ impl Statement {
         if Setting::is_told_by(&self.text) { "(a statement that tells a secret)" } else { &self.text }
     }
 
-    fn new(number: u64, session: u64, sql: &str) -> Self {
+    fn new(number: u64, session: u64, sql: &str, trace: Option<Arc<Trace>>) -> Self {
         Self {
             number,
             session,
             text: sql[..sql.floor_char_boundary(MOST_TEXT)].into(),
-            started: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_micros() as i64),
             begin: Instant::now(),
-            planned: OnceLock::new(),
-            compiled: OnceLock::new(),
-            ran_here: OnceLock::new(),
+            started: OnceLock::new(),
+            planned: Moment::default(),
+            compiled: Moment::default(),
+            ran_here: Moment::default(),
             rows: AtomicU64::new(0),
             furthest: AtomicU64::new(0),
-            holds: Mutex::default(),
+            holds: Mutex::new(Holds { trace, ..Holds::default() }),
             end: OnceLock::new(),
         }
     }
 
+    /// When it began, in microseconds since 1970-01-01 00:00 UTC, by the clock on the wall when somebody first asks.
+    pub fn started(&self) -> i64 {
+        *self.started.get_or_init(|| {
+            let began = SystemTime::now().checked_sub(self.begin.elapsed());
+            began.and_then(|at| at.duration_since(UNIX_EPOCH).ok()).map_or(0, |at| at.as_micros() as i64)
+        })
+    }
+
     /// What a session works for that has had no statement yet.
     pub fn none() -> Arc<Self> {
-        Arc::new(Self::new(0, 0, ""))
+        Arc::new(Self::new(0, 0, "", None))
     }
 
     /// Its plan is made; the first time counts.
     pub fn planned(&self) {
-        self.planned.get_or_init(|| self.begin.elapsed());
+        self.planned.is(|| self.begin.elapsed());
     }
 
     /// Its plan is compiled, or needed no compiling, and runs from now on.
     pub fn compiled(&self) {
-        self.planned();
-        self.compiled.get_or_init(|| self.begin.elapsed());
+        if self.compiled.get().is_none() {
+            let now = self.begin.elapsed();
+            self.planned.is(|| now);
+            self.compiled.is(|| now);
+        }
     }
 
     /// What it makes is charged to this.
@@ -274,7 +304,7 @@ impl Statement {
 
     /// It has run, on its client's thread.
     pub fn ran_here(&self) {
-        self.ran_here.get_or_init(|| self.begin.elapsed());
+        self.ran_here.is(|| self.begin.elapsed());
     }
 
     /// It has given so many rows to its client, or changed them.
@@ -320,8 +350,8 @@ impl Statement {
     /// How long its phases took so far.
     pub fn phases(&self) -> Phases {
         let total = self.end.get().map_or_else(|| self.begin.elapsed(), |end| end.after);
-        let planned = self.planned.get().copied();
-        let compiled = self.compiled.get().copied();
+        let planned = self.planned.get();
+        let compiled = self.compiled.get();
         Phases {
             total,
             planning: planned.unwrap_or(total),
@@ -347,7 +377,7 @@ impl Statement {
 
     fn work_of(&self, job: Option<&JobHandle>, now: Duration) -> Work {
         let Some(job) = job else {
-            return self.ran_here.get().map_or_else(Work::default, |&ran| Work {
+            return self.ran_here.get().map_or_else(Work::default, |ran| Work {
                 waiting: now.saturating_sub(ran),
                 is_waiting: true,
                 fraction: 1.0,
@@ -356,7 +386,7 @@ impl Statement {
         };
         let (progress, times, stages) = (job.progress(), job.times(), job.report());
         // When it was handed over.
-        let from = self.compiled.get().copied().unwrap_or_default();
+        let from = self.compiled.get().unwrap_or_default();
         let after_its_end = times.total.map_or(Duration::ZERO, |total| now.saturating_sub(from + total));
         // The bits of numbers that are not negative are in the numbers' order.
         let fraction = progress.fraction();

@@ -219,9 +219,9 @@ impl<P: Protocol, R: RowKeys> Reader<'_, P, R> {
         held: &Held<'_, P::Change, X>,
     ) -> Result<Option<Parting>, Restart> {
         let level = node.level();
-        let child = node.next(0, true).map(|(_, link)| link);
+        let child = node.any();
         held.check()?;
-        let some = child.and_then(|child| self.some_row(child)).map(|row| self.rows.key(row));
+        let some = self.some_row(child).map(|row| self.rows.key(row));
         // If there is none, or rows have changed their keys, what the node knows has to do.
         let path = some.as_ref().map(AsRef::as_ref).and_then(|key| key.get(depth..level));
         Ok(parting(node, key, path.unwrap_or(node.known(depth)), level))

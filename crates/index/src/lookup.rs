@@ -67,8 +67,7 @@ impl<P: Protocol, R: RowKeys> Reader<'_, P, R> {
         while link.is_node() {
             // SAFETY: it was in the tree when it was loaded, and the guard is older.
             let node = unsafe { link.follow::<'_>() };
-            let first = || node.next(0, true).map(|(_, link)| link);
-            link = P::Lookup::snapshot(&node.head().word, first)?;
+            link = P::Lookup::snapshot(&node.head().word, || node.any());
         }
         link.is_row().then(|| link.row())
     }

@@ -17,12 +17,21 @@ pub trait RowKeys {
     /// The key of a row.
     fn key(&self, row: u64) -> Self::Key<'_>;
 
+    /// Writes the key of a row behind others' bytes.
+    #[inline]
+    fn write(&self, row: u64, to: &mut Vec<u8>) {
+        to.extend_from_slice(self.key(row).as_ref());
+    }
+
     /// Whether a row has that key.
     #[inline]
     fn has(&self, row: u64, key: &[u8]) -> bool {
         self.key(row).as_ref() == key
     }
 }
+
+/// Bytes of a key that is not long, its row among them.
+const USUAL_KEY: usize = 64;
 
 /// The keys of rows that may be equal, each with its row behind it as eight bytes: what an index that is not unique holds.
 ///
@@ -45,8 +54,10 @@ impl<R: RowKeys> RowKeys for WithRow<R> {
     const PREFIX_FREE: bool = R::PREFIX_FREE;
 
     fn key(&self, row: u64) -> Vec<u8> {
-        let key = self.0.key(row);
-        [key.as_ref(), &row.to_be_bytes()].concat()
+        let mut key = Vec::with_capacity(USUAL_KEY);
+        self.0.write(row, &mut key);
+        Self::extend(&mut key, row);
+        key
     }
 
     fn has(&self, row: u64, key: &[u8]) -> bool {

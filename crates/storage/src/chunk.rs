@@ -254,6 +254,13 @@ impl StoredChunk {
         more.for_each(|(attribute, bounds)| widened[*attribute].merge(bounds));
     }
 
+    /// Whether that is known already for one row: its values of attributes, all at `place`.
+    pub(crate) fn is_widened_for_row(&self, values: &[(usize, Values<'_>)], place: usize) -> bool {
+        let widened = self.widened.read().unwrap_or_else(PoisonError::into_inner);
+        let has = |widened: &[Bounds]| values.iter().all(|(attribute, values)| widened[*attribute].has(*values, place));
+        widened.as_ref().is_some_and(|widened| has(widened))
+    }
+
     /// The same for one row: its values of attributes, all at `place`.
     pub(crate) fn widen_for_row(&self, values: &[(usize, Values<'_>)], place: usize) {
         let mut widened = self.widened.write().unwrap_or_else(PoisonError::into_inner);
@@ -262,7 +269,9 @@ impl StoredChunk {
             vec![Bounds::default(); attributes].into()
         };
         let widened = widened.get_or_insert_with(none);
-        values.iter().for_each(|(attribute, values)| widened[*attribute].add(*values, place));
+        for (attribute, values) in values {
+            widened[*attribute].add(*values, place);
+        }
     }
 
     /// What has changed in the chunk, if anything ever was.

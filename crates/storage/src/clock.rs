@@ -5,7 +5,7 @@
 //! once, so that a commit is one store however much it has changed (Neumann, Mühlbauer and Kemper, *Fast Serializable
 //! Multi-Version Concurrency Control for Main-Memory Database Systems*, SIGMOD 2015, 2.1).
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::fmt::Debug;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering, fence};
@@ -149,8 +149,8 @@ impl Stamp {
 pub struct Clock {
     /// The last commit that readers may see.
     last: AtomicU64,
-    /// How many views there are of each moment.
-    views: Mutex<BTreeMap<u64, usize>>,
+    /// How many views there are of each moment that has some, in order: few at any time.
+    views: Mutex<Vec<(u64, usize)>>,
     /// Held while a commit takes effect.
     commits: Mutex<Recent>,
     /// Transactions that will ask what others have written since they began.
@@ -171,23 +171,34 @@ impl Clock {
     pub fn view(self: &Arc<Self>) -> View {
         let mut views = lock(&self.views);
         let timestamp = self.last.load(Ordering::Acquire);
-        *views.entry(timestamp).or_default() += 1;
+        match views.last_mut() {
+            Some((at, count)) if *at == timestamp => *count += 1,
+            // No moment is later than the last.
+            _ => views.push((timestamp, 1)),
+        }
         drop(views);
-        View { at: Arc::new(Registered { clock: self.clone(), timestamp }), own: None }
+        View { at: Arc::new(Registered { clock: self.clone(), timestamp, keeps: true }), own: None }
+    }
+
+    /// A view for whoever reads nothing any more: nothing is kept for it.
+    pub(crate) fn no_view(self: &Arc<Self>) -> View {
+        let timestamp = self.last.load(Ordering::Acquire);
+        View { at: Arc::new(Registered { clock: self.clone(), timestamp, keeps: false }), own: None }
     }
 
     /// No view is older than this moment.
     pub(crate) fn oldest(&self) -> u64 {
         let views = lock(&self.views);
         let last = self.last.load(Ordering::Acquire);
-        views.keys().next().copied().unwrap_or(last).min(last)
+        views.first().map_or(last, |(oldest, _)| *oldest).min(last)
     }
 
     /// The moments that somebody sees, the last one among them.
     pub(crate) fn moments(&self) -> Vec<u64> {
         let views = lock(&self.views);
         let last = self.last.load(Ordering::Acquire);
-        views.keys().copied().chain((!views.contains_key(&last)).then_some(last)).collect()
+        let seen = views.iter().map(|(moment, _)| *moment);
+        seen.chain(views.last().is_none_or(|(moment, _)| *moment != last).then_some(last)).collect()
     }
 
     /// A transaction begins that will ask, until this is dropped, what others have written since its moment, which it has yet
@@ -306,15 +317,20 @@ impl Recent {
 struct Registered {
     clock: Arc<Clock>,
     timestamp: u64,
+    /// Whether it is among those for which versions are kept.
+    keeps: bool,
 }
 
 impl Drop for Registered {
     fn drop(&mut self) {
+        if !self.keeps {
+            return;
+        }
         let mut views = lock(&self.clock.views);
-        if let Some(count) = views.get_mut(&self.timestamp) {
-            *count -= 1;
-            if *count == 0 {
-                views.remove(&self.timestamp);
+        if let Ok(at) = views.binary_search_by_key(&self.timestamp, |(moment, _)| *moment) {
+            views[at].1 -= 1;
+            if views[at].1 == 0 {
+                views.remove(at);
             }
         }
     }

@@ -53,12 +53,13 @@ impl Summary {
         bounds
     }
 
-    /// Adds the row that columns end with, and widens these bounds for it.
+    /// Adds the row that columns end with, and widens these bounds for it, which are within what is known of the columns.
     pub(crate) fn add_row<'a>(&mut self, columns: impl Iterator<Item = Values<'a>>, row: usize, bounds: &mut [Bounds]) {
         self.rows += 1;
         for ((summary, column), bounds) in self.columns.iter_mut().zip(columns).zip(bounds) {
-            summary.bounds.add(column, row);
-            bounds.add(column, row);
+            if bounds.add(column, row) {
+                summary.bounds.add(column, row);
+            }
             distinct::add_one(&mut summary.sketch, column, row);
         }
     }

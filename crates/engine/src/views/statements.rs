@@ -122,7 +122,7 @@ fn of_both(environment: &Environment, statement: &Statement) -> Vec<Value> {
         count(statement.session),
         Value::Bool(statement.session == environment.session),
         Value::str(statement.shown_text()),
-        Value::Timestamp(statement.started),
+        Value::Timestamp(statement.started()),
     ]
 }
 

@@ -6,6 +6,9 @@
 use super::{Kind, Link, Node, PATH, Slot, Symbol};
 use crate::sync::{Acquire, Relaxed};
 
+/// The greatest symbol as a number.
+const LAST: u16 = 256;
+
 /// How far a key goes along with a node's path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Meets {
@@ -75,27 +78,60 @@ impl<'g, W> Node<'g, W> {
     /// The first child whose symbol is `from` or behind it, going up or down. Symbols are numbers here: the end is 0, a byte
     /// one more than itself; in an end node 1 stands for all that goes on.
     pub(crate) fn next(self, from: u16, up: bool) -> Option<(u16, Link<W>)> {
-        let ahead = |symbol: u16| if up { symbol >= from } else { symbol <= from };
-        let mut best: Option<(u16, Link<W>)> = None;
-        let mut offer = |symbol: u16, link: Link<W>| {
-            if !link.is_null() && ahead(symbol) && best.is_none_or(|(other, _)| (symbol < other) == up) {
-                best = Some((symbol, link));
-            }
-        };
         match self.kind {
             Kind::N4 if self.is_end() => {
-                (0..2).for_each(|symbol| offer(symbol, self.n4().children[usize::from(symbol)].load()));
-                best
+                let child = |symbol: u16| {
+                    let link = self.n4().children[usize::from(symbol)].load();
+                    (!link.is_null()).then_some((symbol, link))
+                };
+                if up { (from..2).find_map(child) } else { (0..=from.min(1)).rev().find_map(child) }
             }
-            Kind::N4 | Kind::N16 => {
-                let count = usize::from(self.head().count.load(Acquire));
-                for (place, slot) in self.slots().iter().enumerate().take(count) {
-                    offer(u16::from(self.byte_at(place)) + 1, slot.load());
-                }
-                best
+            Kind::N4 => {
+                let count = self.head().count.load(Acquire);
+                self.next_in([self.head().bytes.load(Relaxed).into()], count, from, up)
+            }
+            Kind::N16 => {
+                let count = self.head().count.load(Acquire);
+                let bytes = &self.n16().bytes;
+                self.next_in([bytes[0].load(Relaxed), bytes[1].load(Relaxed)], count, from, up)
             }
             Kind::N48 | Kind::N256 => self.next_by_byte(from, up),
         }
+    }
+
+    /// Of the used slots, whose bytes are in no order, eight to a word.
+    #[inline(always)]
+    fn next_in<const N: usize>(self, words: [u64; N], count: u8, from: u16, up: bool) -> Option<(u16, Link<W>)> {
+        let slots = self.slots().iter().take(count.into());
+        // How far the best is from where the search begins.
+        let (mut best, mut nearest) = (None, u16::MAX);
+        let bytes = words.iter().flat_map(|word| word.to_le_bytes());
+        for (byte, slot) in bytes.zip(slots) {
+            let symbol = u16::from(byte) + 1;
+            // What lies behind is farther than anything ahead.
+            let distance = if up { symbol.wrapping_sub(from) } else { from.wrapping_sub(symbol) };
+            if distance < nearest && distance <= LAST {
+                let link = slot.load();
+                if !link.is_null() {
+                    (best, nearest) = (Some((symbol, link)), distance);
+                }
+            }
+        }
+        best
+    }
+
+    /// Some child, of a node that has one.
+    pub(crate) fn any(self) -> Link<W> {
+        let links = || self.slots().iter().map(Slot::load);
+        match self.kind {
+            Kind::N4 if self.is_end() => links().find(|link| !link.is_null()),
+            Kind::N4 | Kind::N16 | Kind::N48 => {
+                let count = usize::from(self.head().count.load(Acquire));
+                links().take(count).find(|link| !link.is_null())
+            }
+            Kind::N256 => links().find(|link| !link.is_null()),
+        }
+        .unwrap_or(Link::NULL)
     }
 
     fn next_by_byte(self, from: u16, up: bool) -> Option<(u16, Link<W>)> {

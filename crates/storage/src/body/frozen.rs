@@ -332,10 +332,6 @@ impl Frozen {
     pub(crate) fn value(&self, row: usize, sql_type: SqlType) -> Value {
         let Header { scheme, width, base, divisor, has_null, .. } = self.header;
         assert!(row < self.header.rows);
-        if scheme == Scheme::Symbols {
-            let mut cell = Cell::default();
-            return super::value(self.cell(row, &mut cell), 0, sql_type);
-        }
         let code = if width == 0 { 1 } else { with_code!(width, C => self.codes::<C>()[row].code()) };
         if has_null && code == 0 {
             return Value::Null;
@@ -346,7 +342,8 @@ impl Frozen {
                 Value::of_integer(sql_type, number).unwrap_or(Value::Null)
             }
             Scheme::Dictionary => super::value(self.entries(), code as usize, sql_type),
-            Scheme::Text | Scheme::Symbols => {
+            Scheme::Symbols => self.text_value(row),
+            Scheme::Text => {
                 // SAFETY: a row of the column, whose text is in the buffer.
                 let text = unsafe { text::text(&self.header, self.bytes.as_ptr(), row) };
                 // SAFETY: likewise; only UTF-8 is admitted to columns.

@@ -38,11 +38,17 @@ impl IndexPart {
             Key(key).absent(self.part());
             return;
         }
-        with_lane!(values.physical(), T => self.push_number(values.physical(), T::widen(values.get::<T>(row).key()), key), {
-            let text = values.get::<Str>(row);
-            // SAFETY: the payload lives as long as the values.
-            self.push_text(unsafe { text.bytes() }, key);
-        });
+        match values.physical() {
+            Physical::I32 => _ = Key(key).i32(self.part(), values.get::<i32>(row)),
+            Physical::I64 => _ = Key(key).i64(self.part(), values.get::<i64>(row)),
+            physical => {
+                with_lane!(physical, T => self.push_number(physical, T::widen(values.get::<T>(row).key()), key), {
+                    let text = values.get::<Str>(row);
+                    // SAFETY: the payload lives as long as the values.
+                    self.push_text(unsafe { text.bytes() }, key);
+                });
+            }
+        }
     }
 
     /// Writes the key that scans have of a value; one that no value of the type has becomes the nearest that one has.

@@ -108,8 +108,12 @@ impl RowKeys for Keyed<'_> {
 
     fn key(&self, row: u64) -> Vec<u8> {
         let mut key = Vec::with_capacity(USUAL_KEY);
-        self.rows.encode(RowId::from_bits(row), self.parts, &mut key);
+        self.write(row, &mut key);
         key
+    }
+
+    fn write(&self, row: u64, to: &mut Vec<u8>) {
+        self.rows.encode(RowId::from_bits(row), self.parts, to);
     }
 }
 

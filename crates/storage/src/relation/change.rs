@@ -148,16 +148,20 @@ impl Relation {
         Ok(())
     }
 
-    /// Widens what is known of a chunk and of the relation for values that rows get, before anybody can see one.
+    /// Widens what is known of a chunk and of the relation for values that rows get, before anybody can see one: of the relation first,
+    /// so that the bounds of a chunk are always within those.
     fn widen(&self, chunk: &StoredChunk, columns: &[(usize, Values<'_>)], places: &[u32]) {
         if let [place] = places {
             let place = *place as usize;
-            chunk.widen_for_row(columns, place);
+            if chunk.is_widened_for_row(columns, place) {
+                return;
+            }
             let mut live = lock(&self.live);
             for (attribute, values) in columns {
                 live.summary.columns[*attribute].bounds.add(*values, place);
             }
             drop(live);
+            chunk.widen_for_row(columns, place);
             self.widened.fetch_add(1, Ordering::Release);
             return;
         }
@@ -174,12 +178,12 @@ impl Relation {
             (*attribute, Bounds::of(*values, from, to))
         };
         let bounds: Vec<(usize, Bounds)> = columns.iter().map(bounds).collect();
-        chunk.widen_changed(bounds.iter());
         let mut live = lock(&self.live);
         for (attribute, bounds) in &bounds {
             live.summary.columns[*attribute].bounds.merge(bounds);
         }
         drop(live);
+        chunk.widen_changed(bounds.iter());
         self.widened.fetch_add(1, Ordering::Release);
     }
 

@@ -95,27 +95,38 @@ impl Bounds {
         Self { range, nulls }
     }
 
-    /// Widens the bounds so that they hold for one more row, whose value is at `row`.
-    pub(crate) fn add(&mut self, column: Values<'_>, row: usize) {
+    /// Widens the bounds so that they hold for one more row, whose value is at `row`. Whether that has changed them.
+    pub(crate) fn add(&mut self, column: Values<'_>, row: usize) -> bool {
         if column.is_null(row) {
             self.nulls += 1;
-            return;
+            return true;
+        }
+        if self.has(column, row) {
+            return false;
         }
         let more = with_lane!(column.physical(), T => {
             let key = T::widen(column.get::<T>(row).key());
-            match self.range {
-                ValueRange::Keys { min, max } if min <= key && key <= max => return,
-                _ => ValueRange::Keys { min: key, max: key },
-            }
+            ValueRange::Keys { min: key, max: key }
         }, {
-            let text = column.slice::<Str>(row..row + 1);
-            // SAFETY: whoever has made the values keeps the payload alive.
-            if self.has_text(unsafe { text[0].bytes() }) {
-                return;
-            }
-            text_range(text, None)
+            text_range(column.slice::<Str>(row..row + 1), None)
         });
         self.merge_range(&more);
+        true
+    }
+
+    /// Whether they hold for one more row, whose value is at `row`, as they are.
+    pub(crate) fn has(&self, column: Values<'_>, row: usize) -> bool {
+        if column.is_null(row) {
+            return false;
+        }
+        with_lane!(column.physical(), T => {
+            let key = T::widen(column.get::<T>(row).key());
+            matches!(self.range, ValueRange::Keys { min, max } if min <= key && key <= max)
+        }, {
+            let text = column.get::<Str>(row);
+            // SAFETY: whoever has made the values keeps the payload alive.
+            self.has_text(unsafe { text.bytes() })
+        })
     }
 
     fn has_text(&self, text: &[u8]) -> bool {

@@ -70,7 +70,7 @@ struct Done {
     relation: Arc<Relation>,
     inserted: Option<Commit>,
     /// By chunk and window.
-    changed: BTreeMap<(usize, usize), Changed>,
+    changed: BTreeMap<(usize, usize), Box<Changed>>,
 }
 
 #[derive(Debug, Default)]
@@ -108,7 +108,8 @@ impl Done {
             to.push(Written { relation, chunk: 0, what: What::Anything });
             return;
         }
-        for (&(chunk, window), Changed { updated, deleted, attributes }) in &self.changed {
+        for (&(chunk, window), changed) in &self.changed {
+            let Changed { updated, deleted, attributes } = &**changed;
             let updated = (*updated, false, attributes.clone());
             for (rows, deleted, attributes) in [updated, (*deleted, true, Vec::new())] {
                 if !rows.is_empty() {
@@ -484,11 +485,10 @@ impl Transaction {
             self.unlock(0);
             return Ok(Vec::new());
         }
-        let moment = lock(&self.moment).clone();
         let dependencies = std::mem::take(&mut *lock(&self.dependencies));
         let done = RefCell::new(done);
         let check = |recent: &Recent| {
-            let own = moment.of_statement(&self.stamp, self.statement());
+            let own = self.view();
             let unclaimed = |done: &Done| done.relation.check_unclaimed(Some(&own));
             done.borrow().iter().try_for_each(unclaimed).map_err(|conflict| self.collided(conflict))?;
             dependencies.iter().try_for_each(|(moment, reads)| {
@@ -504,6 +504,8 @@ impl Transaction {
             });
         };
         let left = |in_detail| {
+            // It reads nothing any more: what it leaves behind may go with it, if nobody else does.
+            *lock(&self.moment) = self.clock.no_view();
             let (mut written, mut garbage) = (Vec::new(), Vec::new());
             for done in &*done.borrow() {
                 done.write(in_detail, &mut written);
@@ -517,10 +519,6 @@ impl Transaction {
             Ok(()) => {
                 self.unlock(0);
                 lock(&self.validates).take();
-                // Nothing older is needed for this one any more.
-                drop(moment);
-                self.refresh();
-                self.clock.collect();
                 Ok(done.into_iter().map(|done| done.relation).collect())
             }
             Err(error) => {

@@ -158,11 +158,7 @@ impl Access {
     fn each_of<'r>(&self, found: impl IntoIterator<Item = RowId>, run: &mut Run<'r>, out: Out<'_, 'r>) -> On {
         for row in found {
             run.look()?;
-            let snapshot = &run.snapshots[self.table];
-            if self.key.is_none() && !snapshot.sees(row) {
-                continue;
-            }
-            let reader = snapshot.chunk(row.chunk()).read();
+            let reader = run.snapshots[self.table].chunk(row.chunk()).read();
             let values = reader.values(self.read.iter().map(|(attribute, _)| *attribute), row.offset());
             for (&(_, place), value) in self.read.iter().zip(values) {
                 run.put(place, value)?;

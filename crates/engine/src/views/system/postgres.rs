@@ -304,7 +304,7 @@ pub(super) const TABLES: &[SystemTable] = &[
                     Value::Int(statement.session as i64),
                     text(OWNER),
                     text(""),
-                    Value::Timestamp(statement.started),
+                    Value::Timestamp(statement.started()),
                     text("active"),
                     text(&statement.text),
                 ]

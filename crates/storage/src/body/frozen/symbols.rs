@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use fsst::Compressor;
-use types::{Physical, Str};
+use types::{Physical, Str, Value};
 
 use super::layout::{CODES, ENTRIES, GROUP, Header, LONGEST, OFFSETS, PAYLOAD, Scheme, TABLE, groups, places};
 use super::{Frozen, text};
@@ -28,6 +28,8 @@ const MOST_EIGHTHS: usize = 6;
 
 /// A column whose texts are expanded so many times is better off without symbols.
 const OFTEN: u64 = 2;
+/// A text that takes no more while it is expanded has a place on the stack.
+const FEW_BYTES: usize = 512;
 
 /// How much of a column has been expanded.
 #[derive(Debug)]
@@ -310,6 +312,24 @@ impl Frozen {
             }
             text::header(begin, len)
         }
+    }
+
+    /// A row's text as a value.
+    pub(super) fn text_value(&self, row: usize) -> Value {
+        self.note(1);
+        let room = self.room(row..row + 1);
+        let (mut few, mut many) = ([0; FEW_BYTES], Vec::new());
+        let begin: *mut u8 = if room <= FEW_BYTES {
+            few.as_mut_ptr()
+        } else {
+            many.resize(room, 0);
+            many.as_mut_ptr()
+        };
+        // SAFETY: there is room for the row's text; only UTF-8 is admitted to columns.
+        Value::str(unsafe {
+            let end = self.expand(row, begin);
+            std::str::from_utf8_unchecked(std::slice::from_raw_parts(begin, end.offset_from_unsigned(begin)))
+        })
     }
 
     /// Whether texts from outside can be expanded: symbols have lengths, places come one after the other, and all is text.

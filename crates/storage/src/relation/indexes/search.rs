@@ -28,7 +28,7 @@ impl Snapshot {
         index.is_complete(self.view().timestamp())
     }
 
-    /// Rows among which are all that satisfy the predicates, in the order of their ids, if some index finds them and they are
+    /// Rows that it sees, among which are all that satisfy the predicates, in the order of their ids, if some index finds them and they are
     /// few. Where the first ones in some orders are enough, an index that has them in that order finds these.
     pub fn search(&self, predicates: &Arc<[ScanPredicate]>, enough: &[FirstRows]) -> Option<Vec<RowId>> {
         self.search_few(predicates, enough, FEW)
