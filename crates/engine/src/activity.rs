@@ -41,7 +41,7 @@ pub(crate) struct Statement {
     pub number: u64,
     pub session: u64,
     /// Its text, or the beginning of it.
-    pub text: Box<str>,
+    pub text: Arc<str>,
     begin: Instant,
     started: OnceLock<i64>,
     /// When its plan was made, and when that was compiled.
@@ -150,6 +150,11 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// What is kept of a statement's text.
+pub(crate) fn cut(sql: &str) -> Arc<str> {
+    sql[..sql.floor_char_boundary(MOST_TEXT)].into()
+}
+
 impl Activity {
     /// Of a database that begins, which remembers so many statements.
     pub fn new(most_ended: usize) -> Self {
@@ -167,10 +172,10 @@ impl Activity {
         self.sessions.fetch_add(1, Relaxed) + 1
     }
 
-    /// A statement begins. It ends with what this returns, at the latest.
-    pub fn begin(self: &Arc<Self>, session: u64, sql: &str, trace: Option<Arc<Trace>>) -> Open {
+    /// A statement begins, with a text that is [cut](cut). It ends with what this returns, at the latest.
+    pub fn begin(self: &Arc<Self>, session: u64, text: Arc<str>, trace: Option<Arc<Trace>>) -> Open {
         let number = self.statements.fetch_add(1, Relaxed) + 1;
-        let statement = Arc::new(Statement::new(number, session, sql, trace));
+        let statement = Arc::new(Statement::new(number, session, text, trace));
         lock(&self.running).push(statement.clone());
         Open { statement, activity: self.clone() }
     }
@@ -224,11 +229,11 @@ impl Statement {
         if Setting::is_told_by(&self.text) { "(a statement that tells a secret)" } else { &self.text }
     }
 
-    fn new(number: u64, session: u64, sql: &str, trace: Option<Arc<Trace>>) -> Self {
+    fn new(number: u64, session: u64, text: Arc<str>, trace: Option<Arc<Trace>>) -> Self {
         Self {
             number,
             session,
-            text: sql[..sql.floor_char_boundary(MOST_TEXT)].into(),
+            text,
             begin: Instant::now(),
             started: OnceLock::new(),
             planned: Moment::default(),
@@ -251,7 +256,7 @@ impl Statement {
 
     /// What a session works for that has had no statement yet.
     pub fn none() -> Arc<Self> {
-        Arc::new(Self::new(0, 0, "", None))
+        Arc::new(Self::new(0, 0, Arc::default(), None))
     }
 
     /// Its plan is made; the first time counts.
@@ -493,11 +498,11 @@ mod tests {
     fn the_last_that_ended_are_kept() {
         let activity = Arc::new(Activity::new(2));
         let numbers = |activity: &Activity| activity.ended().iter().map(|s| s.number).collect::<Vec<_>>();
-        let first = activity.begin(activity.new_session(), "first", None);
+        let first = activity.begin(activity.new_session(), cut("first"), None);
         let running = activity.running();
         assert_eq!((running.len(), &*running[0].text, running[0].outcome()), (1, "first", None));
         for _ in 0..3 {
-            activity.begin(1, "next", None).end(Outcome::Finished);
+            activity.begin(1, cut("next"), None).end(Outcome::Finished);
         }
         assert_eq!(numbers(&activity), [3, 4]);
         drop(first);
@@ -507,22 +512,22 @@ mod tests {
         activity.set_most_ended(1);
         assert_eq!(numbers(&activity), [1]);
         activity.set_most_ended(0);
-        activity.begin(1, "unseen", None).end(Outcome::Finished);
+        activity.begin(1, cut("unseen"), None).end(Outcome::Finished);
         assert!(numbers(&activity).is_empty());
     }
 
     #[test]
     fn texts_are_cut_between_characters() {
         let activity = Arc::new(Activity::new(1));
-        let open = activity.begin(1, &"ü".repeat(MOST_TEXT), None);
+        let open = activity.begin(1, cut(&"ü".repeat(MOST_TEXT)), None);
         assert_eq!(open.statement().text.len(), MOST_TEXT);
-        let open = activity.begin(1, &format!("x{}", "ü".repeat(MOST_TEXT)), None);
+        let open = activity.begin(1, cut(&format!("x{}", "ü".repeat(MOST_TEXT))), None);
         assert_eq!(open.statement().text.len(), MOST_TEXT - 1);
     }
 
     #[test]
     fn phases_follow_one_another() {
-        let open = Arc::new(Activity::new(1)).begin(1, "select 1", None);
+        let open = Arc::new(Activity::new(1)).begin(1, cut("select 1"), None);
         let statement = open.statement();
         assert!(statement.phases().compiling.is_none() && statement.phases().execution.is_none());
         statement.planned();

@@ -24,6 +24,8 @@ struct State {
     job: Option<(JobHandle, bool)>,
     /// When time stops it.
     deadline: Option<Deadline>,
+    /// Whether a statement of the call has begun.
+    has_begun: bool,
     /// By an interrupt: the token alone does not tell, as a result that is dropped cancels it too.
     interrupted: bool,
 }
@@ -60,7 +62,9 @@ impl Call {
         if state.interrupted {
             return Err(base::cancel::canceled());
         }
-        *state = State::default();
+        if std::mem::replace(&mut state.has_begun, true) {
+            *state = State { has_begun: true, ..State::default() };
+        }
         Ok(())
     }
 

@@ -174,8 +174,8 @@ impl Environment {
     }
 
     /// A statement is seen by all sessions until what this returns is dropped.
-    pub fn show(&mut self, sql: &str) -> Open {
-        let open = self.database.0.activity.begin(self.session, sql, self.trace.clone());
+    pub fn show(&mut self, text: Arc<str>) -> Open {
+        let open = self.database.0.activity.begin(self.session, text, self.trace.clone());
         self.statement = open.statement().clone();
         open
     }
@@ -222,8 +222,8 @@ impl Environment {
         before.and_then(|trace| trace.error()).map_or(Ok(()), Err)
     }
 
-    /// A statement of a call begins, and the time that it may take. All sessions see it until what this returns is dropped.
-    pub fn begin_statement(&mut self, call: &Call, sql: &str) -> Result<Open> {
+    /// A statement of a call begins, with its [text](crate::activity::cut), and the time that it may take. All sessions see it until what this returns is dropped.
+    pub fn begin_statement(&mut self, call: &Call, text: Arc<str>) -> Result<Open> {
         call.next_statement()?;
         self.call = call.clone();
         let is_limited = self.settings.is_changed("statement_timeout");
@@ -233,7 +233,7 @@ impl Environment {
             let (ends, token) = (call.downgrade(), call.token());
             call.ends_at(self.database.0.timeouts.at(time, move || ends.time_out(&token))?);
         }
-        Ok(self.show(sql))
+        Ok(self.show(text))
     }
 
     /// How the scheduler runs what the statement gives it.

@@ -9,12 +9,15 @@ use catalog::Field;
 use sql::{Parsed, Template};
 use types::{SqlType, Value};
 
+use crate::activity::cut;
 use crate::kept::plans::{Kept, Text};
 
 /// A statement that is prepared; see [`Session::prepare`](crate::Session::prepare).
 pub struct PreparedStatement {
     /// Its text, and that of the statement that prepared it.
     sql: String,
+    /// As all sessions see it.
+    shown: Arc<str>,
     pub(crate) told: String,
     parsed: Parsed,
     template: Option<Template>,
@@ -38,12 +41,16 @@ impl PreparedStatement {
         let parsed = stack::with_room(sql::parse_depth(&sql), || sql::parse(&sql))??;
         let template = if parsed.may_be_kept() { Template::of(&sql) } else { None };
         let made = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_micros() as i64);
-        Ok(Self { sql, told, parsed, template, types, columns, made, recent: Mutex::default() })
+        Ok(Self { shown: cut(&sql), sql, told, parsed, template, types, columns, made, recent: Mutex::default() })
     }
 
     /// Its text.
     pub fn sql(&self) -> &str {
         &self.sql
+    }
+    /// Its text as all sessions see it.
+    pub(crate) fn shown(&self) -> Arc<str> {
+        self.shown.clone()
     }
     /// The types of its parameters.
     pub fn parameter_types(&self) -> &[SqlType] {

@@ -7,7 +7,7 @@ use base::{Error, Result, SqlState, stack};
 use io::FileSource;
 use types::{SqlType, Value};
 
-use crate::activity::Open;
+use crate::activity::{Open, cut};
 use crate::call::{Call, Interrupt};
 use crate::environment::Environment;
 use crate::resolver::Resolver;
@@ -104,7 +104,7 @@ impl Session {
     ) -> Option<Result<QueryResult>> {
         let sql = if parameters.is_empty() { &sql[..only_statement(sql)?.end] } else { sql };
         let fit = text::short(&self.environment, sql, parameters)?;
-        let open = match self.environment.begin_statement(call, sql) {
+        let open = match self.environment.begin_statement(call, cut(sql)) {
             Ok(open) => open,
             Err(error) => return Some(Err(error)),
         };
@@ -122,7 +122,7 @@ impl Session {
     pub fn execute_in(&mut self, call: &Call, sql: &str, parameters: &[(Value, SqlType)]) -> Result<QueryResult> {
         let open = match self.begun.take() {
             Some(open) => open,
-            None => self.environment.begin_statement(call, sql)?,
+            None => self.environment.begin_statement(call, cut(sql))?,
         };
         let result = self.environment.caught(|environment| text::run(environment, sql, parameters));
         ended(open, &self.environment, result)
@@ -153,7 +153,7 @@ impl Session {
     /// Runs a prepared statement, of this session or another one of the database. The parameters have its types; a text is
     /// read as one.
     pub fn run(&mut self, prepared: &PreparedStatement, parameters: &[(Value, SqlType)]) -> Result<QueryResult> {
-        let open = self.environment.begin_statement(&self.interrupt.begin(), prepared.sql())?;
+        let open = self.environment.begin_statement(&self.interrupt.begin(), prepared.shown())?;
         let result = self.environment.caught(|environment| text::run_prepared(environment, prepared, parameters));
         ended(open, &self.environment, result)
     }
@@ -187,11 +187,11 @@ impl Session {
         let working = self.environment.work_on_bytes(sql::bytes_of_statements(script, from))?;
         let parsed = stack::with_room(room, || sql::parse_script(script, from)).and_then(|parsed| parsed);
         // Otherwise each of its statements is one for itself.
-        let statements = parsed.inspect_err(|error| self.environment.show(&script[from..]).fail(error))?;
+        let statements = parsed.inspect_err(|error| self.environment.show(cut(&script[from..])).fail(error))?;
         drop(working);
         for (parsed, range) in statements {
             let text = &script[range.clone()];
-            let open = self.environment.begin_statement(call, text)?;
+            let open = self.environment.begin_statement(call, cut(text))?;
             let result = self.run_piece(&parsed, text);
             each(range, ended(open, &self.environment, result)?)?;
         }
@@ -210,7 +210,7 @@ impl Session {
 
     /// Runs a query on one thread that plays so many workers, for a replay. Its rows are dropped.
     pub fn record(&mut self, sql: &str, workers: usize) -> Result<Recording> {
-        let open = self.environment.begin_statement(&self.interrupt.begin(), sql)?;
+        let open = self.environment.begin_statement(&self.interrupt.begin(), cut(sql))?;
         let environment = &self.environment;
         let resolver = Resolver::new(environment);
         let statement = sql::parse(sql).and_then(|parsed| sql::bind(&parsed, &resolver, &[]))?;

@@ -64,6 +64,14 @@ impl Str {
         self.len() <= Self::INLINE
     }
 
+    /// The bytes in the header, zeros behind the end, if they are there.
+    #[inline]
+    pub fn inline_bytes(&self) -> Option<[u8; Self::INLINE]> {
+        let [first, rest] = self.words();
+        let bytes = (u128::from(first) | u128::from(rest) << 64) >> u32::BITS;
+        self.is_inline().then(|| std::array::from_fn(|at| bytes.to_le_bytes()[at]))
+    }
+
     /// The bytes.
     ///
     /// # Safety

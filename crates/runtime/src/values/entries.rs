@@ -110,27 +110,22 @@ impl Values {
     pub(crate) unsafe fn texts(&mut self, worker: &mut Worker, shape: Shape, separator: &str) -> Result<Str> {
         let mut sorted = Vec::new();
         let mut charged = None;
+        let (mut count, mut length) = (0usize, 0usize);
+        let measure = |entry: &[u64]| {
+            count += 1;
+            length += shape.text_of(entry).len();
+        };
         // SAFETY: as the caller promises.
-        let entries = unsafe { self.entries(worker, shape, (&mut sorted, &mut charged))? };
-        let (mut length, mut first) = (0, true);
-        entries.each(shape.width(), |entry| {
-            length += shape.text_of(entry).len() + if first { 0 } else { separator.len() };
-            first = false;
-        })?;
-        worker.written(checked(length)?, |to| {
-            let mut at = 0;
-            let mut put = |bytes: &[u8]| {
-                to[at..at + bytes.len()].copy_from_slice(bytes);
-                at += bytes.len();
-            };
-            let mut first = true;
+        let entries = unsafe { self.entries(worker, shape, (&mut sorted, &mut charged), measure)? };
+        let separators = separator.len().saturating_mul(count.saturating_sub(1));
+        worker.written(checked(length.saturating_add(separators))?, |to| {
+            let mut to = Writer { to, at: 0 };
+            let mut before: &[u8] = &[];
             entries.each(shape.width(), |entry| {
-                if !std::mem::take(&mut first) {
-                    put(separator.as_bytes());
-                }
-                let text = shape.text_of(entry);
+                to.put(before);
                 // SAFETY: as the caller promises.
-                put(unsafe { text.bytes() });
+                unsafe { to.put_text(&shape.text_of(entry)) };
+                before = separator.as_bytes();
             })
         })
     }
@@ -150,7 +145,7 @@ impl Values {
         let mut sorted = Vec::new();
         let mut charged = None;
         // SAFETY: as the caller promises.
-        let entries = unsafe { self.entries(worker, shape, (&mut sorted, &mut charged))? };
+        let entries = unsafe { self.entries(worker, shape, (&mut sorted, &mut charged), |_| {})? };
         let stride = array::stride(element).ok_or_else(|| Error::internal("a list of what has no words"))?;
         let count: usize = entries.lists().iter().map(|list| list.len() / words).sum();
         let physical = element.physical();
@@ -164,7 +159,7 @@ impl Values {
         })
     }
 
-    /// The entries in their order. `room` is for those that have to be sorted.
+    /// The entries in their order. `room` is for those that have to be sorted. Each is shown to `see`, in no order.
     ///
     /// # Safety
     /// As for [`add`](Self::add); entries are of that shape, and their texts alive.
@@ -173,6 +168,7 @@ impl Values {
         worker: &mut Worker,
         shape: Shape,
         (room, charged): (&'w mut Vec<u64>, &mut Option<Reservation>),
+        mut see: impl FnMut(&[u64]),
     ) -> Result<Entries<'w>> {
         // SAFETY: as the caller promises.
         unsafe { self.finish() };
@@ -184,7 +180,7 @@ impl Values {
         // SAFETY: as the caller promises.
         chunks.sort_by(|a, b| unsafe { shape.compare(a, b) });
         // SAFETY: likewise.
-        if unsafe { are_ordered(&chunks, shape)? } {
+        if unsafe { are_ordered(&chunks, shape, &mut see)? } {
             return Ok(Entries::Several(chunks));
         }
         let words = chunks.iter().map(|chunk| chunk.len()).sum();
@@ -215,7 +211,7 @@ impl Values {
         let mut sorted = Vec::new();
         let mut charged = None;
         // SAFETY: as the caller promises.
-        let entries = unsafe { self.entries(worker, shape, (&mut sorted, &mut charged))? };
+        let entries = unsafe { self.entries(worker, shape, (&mut sorted, &mut charged), |_| {})? };
         let (mut best, mut run) = ((0, 0), (0, 0));
         entries.each(1, |entry| {
             run = if run.0 > 0 && same(run.1, entry[0]) { (run.0 + 1, run.1) } else { (1, entry[0]) };
@@ -224,6 +220,39 @@ impl Values {
             }
         })?;
         Ok(best.1)
+    }
+}
+
+/// Writes bytes one behind the other.
+struct Writer<'t> {
+    to: &'t mut [u8],
+    at: usize,
+}
+
+impl Writer<'_> {
+    #[inline(always)]
+    fn put(&mut self, bytes: &[u8]) {
+        match bytes {
+            [] => {}
+            [byte] => self.to[self.at] = *byte,
+            _ => self.to[self.at..self.at + bytes.len()].copy_from_slice(bytes),
+        }
+        self.at += bytes.len();
+    }
+
+    /// A text; of a short one, what lies behind is written over by what follows it.
+    ///
+    /// # Safety
+    /// It must be alive.
+    #[inline(always)]
+    unsafe fn put_text(&mut self, text: &Str) {
+        if let (Some(short), Some(room)) = (text.inline_bytes(), self.to.get_mut(self.at..self.at + Str::INLINE)) {
+            room.copy_from_slice(&short);
+            self.at += text.len();
+            return;
+        }
+        // SAFETY: as the caller promises.
+        self.put(unsafe { text.bytes() });
     }
 }
 
@@ -239,24 +268,26 @@ fn reserve(worker: &Worker, words: usize) -> Result<Reservation> {
     worker.inner.shared.budget.reserve(words * size_of::<u64>(), "aggregation")
 }
 
-/// Whether all entries of lists are in their order, one list behind the other.
+/// Whether all entries of lists are in their order, one list behind the other. Each is shown to `see`, whether they are or not.
 ///
 /// # Safety
 /// They must be entries of that shape, whose texts are alive.
-unsafe fn are_ordered(lists: &[&[u64]], shape: Shape) -> Result<bool> {
+unsafe fn are_ordered(lists: &[&[u64]], shape: Shape, see: &mut impl FnMut(&[u64])) -> Result<bool> {
     let width = shape.width();
     let mut last: Option<&[u64]> = None;
+    let mut are_ordered = true;
     for piece in lists.iter().flat_map(|list| list.chunks(PIECE * width)) {
         statement::check()?;
         for entry in piece.chunks_exact(width) {
+            see(entry);
             // SAFETY: as the caller promises.
-            if last.is_some_and(|last| unsafe { shape.compare(last, entry) }.is_gt()) {
-                return Ok(false);
+            if are_ordered && last.is_some_and(|last| unsafe { shape.compare(last, entry) }.is_gt()) {
+                are_ordered = false;
             }
             last = Some(entry);
         }
     }
-    Ok(true)
+    Ok(are_ordered)
 }
 
 /// Sorts entries of `W` words: pieces, then twice as long ones by merging two, and so on. What is in order already costs a look.
