@@ -201,7 +201,7 @@ impl Routine {
     }
 
     /// The row that its result is, if that is its type.
-    fn row_of(&self, sql_type: SqlType) -> Option<&'static StructType> {
+    pub fn row_of(&self, sql_type: SqlType) -> Option<&'static StructType> {
         sql_type.structure().filter(|of| of.is_row && self.results().next().is_none())
     }
 

@@ -136,6 +136,13 @@ impl QueryResult {
         self.columns.clone()
     }
 
+    /// The same with other names of its columns.
+    pub(crate) fn named_as(mut self, names: &[Field]) -> Self {
+        let named = |(field, other): (&Field, &Field)| Field { name: other.name.clone(), ..field.clone() };
+        self.columns = self.columns.iter().zip(names).map(named).collect();
+        self
+    }
+
     /// Names and types of the columns; none for statements without rows.
     pub fn columns(&self) -> &[Field] {
         &self.columns

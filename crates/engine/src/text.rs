@@ -332,6 +332,20 @@ fn explained(environment: &Environment, resolver: &Resolver<'_>, statement: Stat
     sql::bind(prepared.parsed(), resolver, &parameters).map_err(Error::nowhere)
 }
 
+/// Runs a statement of a procedure, whose variables are parameters: its columns keep the names that the variables gave them.
+pub(crate) fn run_within(
+    environment: &mut Environment,
+    prepared: &PreparedStatement,
+    parameters: &[(Value, SqlType)],
+) -> Result<QueryResult> {
+    let result = start_prepared(environment, prepared, parameters)?;
+    let named = result.columns().iter().map(|field| &field.name).eq(prepared.columns().iter().map(|field| &field.name));
+    if named || !prepared.parsed().is_query() || result.columns().len() != prepared.columns().len() {
+        return gives(prepared, result);
+    }
+    gives(prepared, result.named_as(prepared.columns()))
+}
+
 /// Runs a prepared statement with parameters of its types. Positions of errors are of its own text.
 pub(crate) fn run_prepared(
     environment: &mut Environment,
@@ -339,6 +353,11 @@ pub(crate) fn run_prepared(
     parameters: &[(Value, SqlType)],
 ) -> Result<QueryResult> {
     let result = start_prepared(environment, prepared, parameters)?;
+    gives(prepared, result)
+}
+
+/// The result, if it has the columns that the statement was prepared for.
+fn gives(prepared: &PreparedStatement, result: QueryResult) -> Result<QueryResult> {
     if prepared.gives(result.columns()) {
         return Ok(result);
     }

@@ -73,7 +73,8 @@ fn use_computed(node: &mut Node, tables: &IdMap<TableId, TableInfo>, check: Chec
 
 fn replace(expr: &mut Expr, known: &[Known]) {
     if !matches!(expr.kind, ExprKind::Column(_) | ExprKind::Const(_))
-        && let Some((column, _)) = known.iter().find(|(_, of)| of.same(expr))
+        // What indexes compute is the same each time, whatever it calls.
+        && let Some((column, _)) = known.iter().find(|(_, of)| of.same_form(expr))
     {
         *expr = Expr::column(*column, expr.sql_type);
         return;

@@ -317,6 +317,7 @@ impl Statement {
             Self::Instead(instead) => Some(&mut instead.source),
             Self::Change(change) => Some(&mut change.source),
             Self::AlterTable(alter) => alter.rows.as_mut(),
+            Self::CreateIndex(create) => create.altering.as_mut().and_then(|alter| alter.rows.as_mut()),
             Self::Locking(locking) => Some(&mut locking.plan),
             Self::Cursor(CursorStatement::Declare { plan, .. }) => Some(plan),
             Self::SetVariable { plan, .. } | Self::Refresh { plan, .. } => plan.as_mut(),

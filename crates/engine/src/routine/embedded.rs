@@ -60,7 +60,7 @@ impl Evaluation for Variables<'_, '_> {
 
     fn call(&self, function: ScalarFunction, call: &Call<'_>) -> Result<Value> {
         if function == ScalarFunction::ROUTINE {
-            return call_in(&mut self.environment.borrow_mut(), call.values);
+            return call_in(&mut self.environment.borrow_mut(), call);
         }
         function.evaluate(call)
     }
@@ -77,7 +77,7 @@ impl Embedded {
         let result = match &ready.way {
             Way::Statement(prepared, references) => {
                 let parameters = values(references, frame);
-                text::run_prepared(environment, prepared, &parameters)
+                text::run_within(environment, prepared, &parameters)
             }
             Way::Text(text, references) => text::run(environment, text, &values(references, frame)),
             Way::Call(..) => {

@@ -1,25 +1,23 @@
 //! Calls in queries: they are computed before the query runs, by the client's thread, as each may be a program with queries of
 //! its own, for which no worker may wait.
 //!
-//! An operator that computes calls is cut off from what is below: that runs first, the calls are computed for each of its rows,
-//! and the rows with their values take its place as a table. So a call happens once for each row that comes to it, and CASE
-//! and AND decide whether it happens, as everywhere.
+//! Subqueries become joins before, so that what a call reads is below it wherever it stands. An operator that computes calls is
+//! cut off from what is below: that runs first, the calls are computed for each of its rows, and the rows with their values take
+//! its place as a table. So a call happens once for each row that comes to it, and CASE and AND decide whether it happens, as
+//! everywhere. Joins whose conditions call are in `joins.rs`, recursions whose terms call in `recursion.rs`.
 
 use std::cell::RefCell;
-use std::collections::HashSet;
-use std::sync::Arc;
 
 use base::{Error, Result};
-use catalog::Field;
-use io::MemorySource;
 use plan::eval::eval_in;
-use plan::{ColumnId, ColumnInfo, Expr, ExprKind, JoinKind, Node, Op, Plan, TableInfo};
+use plan::{ColumnId, CteId, Expr, JoinKind, Node, Op, Plan, SortKey};
 use types::{Chunk, ColumnBuilder, SqlType};
 
-use super::rows::{Row, calls, calls_routines, node_calls, rows_of_tables, used_columns};
+use super::chunks::numbered;
+use super::computing::{Computing, calling_recursions, is_ordered, nothing};
+use super::narrow::begin_optimizing;
+use super::rows::{Row, calls, calls_routines, rows_of_tables, used_columns};
 use crate::environment::Environment;
-use crate::result::QueryResult;
-use crate::{execute, files};
 
 /// Computes the calls of a plan.
 pub(crate) fn compute_calls(environment: &mut Environment, plan: &mut Plan) -> Result<()> {
@@ -27,9 +25,23 @@ pub(crate) fn compute_calls(environment: &mut Environment, plan: &mut Plan) -> R
         return Ok(());
     }
     rows_of_tables(environment, plan)?;
+    compute_round(environment, plan)
+}
+
+/// Computes the calls of a plan but for those in FROM.
+pub(super) fn compute_round(environment: &mut Environment, plan: &mut Plan) -> Result<()> {
+    begin_optimizing(environment, plan)?;
     let used = used_columns(plan);
     let mut computing = Computing { environment, used };
-    for cte in plan.ctes.keys().collect::<Vec<_>>() {
+    let recursions = calling_recursions(plan);
+    // What a round computes anew is computed in rounds.
+    let rounds = plan.rounds();
+    let all: Vec<CteId> = plan.ctes.keys().filter(|cte| rounds.of(*cte).is_none()).collect();
+    for cte in all {
+        if recursions.contains(&cte) {
+            computing.recursion(plan, cte)?;
+            continue;
+        }
         let mut node = std::mem::replace(&mut plan.ctes[cte].plan, nothing());
         let done = computing.node(plan, &mut node);
         plan.ctes[cte].plan = node;
@@ -41,19 +53,9 @@ pub(crate) fn compute_calls(environment: &mut Environment, plan: &mut Plan) -> R
     done
 }
 
-/// An operator without rows and columns, in the place of one that is worked on.
-fn nothing() -> Node {
-    Node::new(Op::Values { columns: Vec::new(), rows: Vec::new() })
-}
-
-struct Computing<'e> {
-    environment: &'e mut Environment,
-    used: HashSet<ColumnId>,
-}
-
 impl Computing<'_> {
     /// Computes the calls of an operator and of all below.
-    fn node(&mut self, plan: &mut Plan, node: &mut Node) -> Result<()> {
+    pub(super) fn node(&mut self, plan: &mut Plan, node: &mut Node) -> Result<()> {
         // What is asked above a join comes before the calls of its condition.
         if let Op::Filter { input, predicates } = &mut node.op
             && let Op::Join { kind: JoinKind::Inner, condition, .. } = &mut input.op
@@ -62,9 +64,6 @@ impl Computing<'_> {
         }
         for input in node.inputs_mut() {
             self.node(plan, input)?;
-        }
-        for expr in node.expressions_mut() {
-            self.subqueries(plan, expr)?;
         }
         if !node.expressions().any(calls) {
             return Ok(());
@@ -97,6 +96,13 @@ impl Computing<'_> {
                 *condition = others;
                 let joined = std::mem::replace(node, nothing());
                 *node = Node::new(Op::Filter { input: Box::new(joined), predicates: calling });
+                self.node(plan, node)
+            }
+            Op::Join { .. } => self.join(plan, node),
+            Op::Scan { predicates, .. } => {
+                let predicates = std::mem::take(predicates);
+                let scan = Box::new(std::mem::replace(node, nothing()));
+                *node = Node::new(Op::Filter { input: scan, predicates });
                 self.node(plan, node)
             }
             Op::Values { rows, .. } => {
@@ -134,47 +140,20 @@ impl Computing<'_> {
         Ok(())
     }
 
-    /// A new column for an expression.
-    fn column_of(&mut self, plan: &mut Plan, expr: Expr) -> (ColumnId, Expr) {
-        let info = ColumnInfo { name: String::new(), sql_type: expr.sql_type, nullable: true };
-        let column = plan.columns.push(info);
-        self.used.insert(column);
-        (column, expr)
-    }
-
-    fn subqueries(&mut self, plan: &mut Plan, expr: &mut Expr) -> Result<()> {
-        if let ExprKind::Subquery(subquery) = &mut expr.kind
-            && node_calls(&subquery.plan)
-        {
-            let mut inner = std::mem::replace(&mut subquery.plan, nothing());
-            let done = self.node(plan, &mut inner);
-            subquery.plan = inner;
-            done?;
-        }
-        for child in expr.children_mut() {
-            self.subqueries(plan, child)?;
-        }
-        Ok(())
-    }
-
     /// A map as a table of its rows.
     fn map(&mut self, plan: &mut Plan, node: &mut Node) -> Result<()> {
         let Op::Map { input, columns } = &mut node.op else { return Err(Error::internal("calls outside of a map")) };
         let others: Vec<(ColumnId, Expr)> = columns.extract_if(.., |(_, expr)| !calls(expr)).collect();
-        let there: HashSet<ColumnId> = input.columns().into_iter().collect();
-        let reads_around = |(_, expr): &(ColumnId, Expr)| expr.uses(|column| !there.contains(&column));
-        if !input.free_columns().is_empty() || columns.iter().any(reads_around) {
-            return Err(Error::unsupported("a call of a user's function in a subquery that reads columns around it")
-                .hint("compute it in FROM, outside of the subquery"));
-        }
-        if columns.iter().any(|(_, expr)| expr.has_subquery()) {
-            return Err(Error::unsupported("a subquery beside or inside of a call of a user's function")
-                .hint("compute the subquery in a WITH clause or in FROM"));
-        }
         let needed = |column: &ColumnId| self.used.contains(column);
-        let kept: Vec<ColumnId> = input.columns().into_iter().filter(needed).collect();
+        let mut kept: Vec<ColumnId> = input.columns().into_iter().filter(needed).collect();
+        // Rows of a table come in any order.
+        let number = is_ordered(input).then(|| self.number(plan));
         let below = std::mem::replace(&mut **input, nothing());
         let (computed, mut chunks) = (std::mem::take(columns), self.rows(plan, below, &kept)?);
+        if let Some(number) = number {
+            kept.push(number);
+            chunks = numbered(chunks);
+        }
         let (budget, mut charged) = (self.environment.statement_budget(), Vec::with_capacity(chunks.len()));
         for chunk in &mut chunks {
             *chunk = self.computed(&kept, &computed, std::mem::replace(chunk, Chunk::new(0, Vec::new())))?;
@@ -182,39 +161,16 @@ impl Computing<'_> {
         }
         let all: Vec<ColumnId> = kept.into_iter().chain(computed.iter().map(|(column, _)| *column)).collect();
         *node = self.table(plan, &all, chunks);
+        if let Some(number) = number {
+            let key = SortKey { expr: Expr::column(number, SqlType::BigInt), descending: false, nulls_first: false };
+            let input = Box::new(std::mem::replace(node, nothing()));
+            *node = Node::new(Op::Sort { input, keys: vec![key], limit: None, offset: 0 });
+        }
         if !others.is_empty() {
             let table = std::mem::replace(node, nothing());
             *node = Node::new(Op::Map { input: Box::new(table), columns: others });
         }
         Ok(())
-    }
-
-    /// The rows of what is below, these columns of it.
-    fn rows(&mut self, plan: &Plan, root: Node, kept: &[ColumnId]) -> Result<Vec<Chunk>> {
-        if let Op::Values { columns, rows } = &root.op
-            && columns.is_empty()
-        {
-            return Ok(rows.iter().map(|_| Chunk::new(1, Vec::new())).collect());
-        }
-        let output = kept.iter().map(|column| (String::new(), *column)).collect();
-        let (columns, tables, mut ctes) = (plan.columns.clone(), plan.tables.clone(), plan.ctes.clone());
-        // One that is worked on is read by nobody below.
-        let is_open =
-            |node: &Node| matches!(&node.op, Op::Values { columns, rows } if columns.is_empty() && rows.is_empty());
-        let mut reads_open = false;
-        root.walk(&mut |node| {
-            reads_open |= matches!(&node.op, Op::CteScan { cte, .. } if is_open(&ctes[*cte].plan));
-        });
-        if reads_open {
-            return Err(Error::unsupported("a call of a user's function in a recursive query's recursive term"));
-        }
-        ctes.iter_mut().filter(|(_, cte)| is_open(&cte.plan)).for_each(|(_, cte)| cte.columns.clear());
-        let mut below = Plan { columns, tables, ctes, root, output };
-        below.close_arguments();
-        let optimized = execute::optimize(self.environment, below)?;
-        let fields = crate::statement::result_columns(&optimized);
-        let running = execute::start(self.environment, &optimized, false, self.environment.call.token())?;
-        QueryResult::running(fields, running).collect()
     }
 
     /// A chunk with the columns that are computed.
@@ -233,27 +189,5 @@ impl Computing<'_> {
         let mut columns = chunk.into_columns();
         columns.extend(builders.into_iter().map(ColumnBuilder::finish));
         Ok(Chunk::new(rows, columns))
-    }
-
-    /// Chunks as a table of these columns.
-    fn table(&self, plan: &mut Plan, columns: &[ColumnId], chunks: Vec<Chunk>) -> Node {
-        let fields: Vec<io::Field> = columns
-            .iter()
-            .map(|column| io::Field::new(format!("c{column:?}"), plan.columns[*column].sql_type))
-            .collect();
-        let made =
-            files::table("calls", Arc::new(MemorySource::new(fields, chunks)), &self.environment.database.0.samples);
-        let fields: Vec<Field> = made.fields.into_iter().map(|field| Field { nullable: true, ..field }).collect();
-        columns.iter().for_each(|column| plan.columns[*column].nullable = true);
-        let table = TableInfo {
-            name: "calls".to_owned(),
-            fields,
-            computed: Vec::new(),
-            statistics: made.statistics,
-            source: made.source,
-        };
-        let table = plan.tables.push(table);
-        let columns = columns.iter().enumerate().map(|(at, column)| (at, *column)).collect();
-        Node::new(Op::Scan { table, columns, predicates: Vec::new() })
     }
 }

@@ -5,15 +5,16 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use base::{Error, Result};
-use catalog::Returns;
+use catalog::{Field, Language, Returns, Routine};
 use functions::{Call, ScalarFunction};
 use io::MemorySource;
 use plan::eval::{Scope, eval_in};
 use plan::{ColumnId, Expr, ExprKind, Node, Op, Plan, TableInfo};
-use types::Value;
+use types::ops::{array, structure};
+use types::{SqlType, StructField, Value};
 
 use super::scope::record_of;
-use super::{before_row, run_for, run_routine};
+use super::{before_row, run_for};
 use crate::environment::Environment;
 use crate::files;
 use crate::source::Source;
@@ -66,16 +67,53 @@ pub(super) fn rows_of_tables(environment: &mut Environment, plan: &mut Plan) -> 
     Ok(())
 }
 
-/// The value of a call whose first argument is the routine's number.
-pub(super) fn call_in(environment: &mut Environment, values: &[Value]) -> Result<Value> {
-    let [Value::Int(number), arguments @ ..] = values else {
+/// The value of a call whose first argument is the routine's number: an array of its rows, if it gives several.
+pub(super) fn call_in(environment: &mut Environment, call: &Call<'_>) -> Result<Value> {
+    let [Value::Int(number), arguments @ ..] = call.values else {
         return Err(Error::internal("a call of a function without its number"));
     };
     let routine = environment.catalog().routine_numbered(*number).cloned();
     let gone = || Error::new(base::SqlState::UNDEFINED_FUNCTION, "a function that was there is gone");
     let routine = routine.ok_or_else(gone)?;
-    let outcome = run_routine(environment, &routine, arguments.to_vec(), false)?;
-    Ok(outcome.row.into_iter().next().unwrap_or(Value::Null))
+    if routine.is_strict && !routine.is_set && arguments.iter().any(Value::is_null) {
+        return Ok(Value::Null);
+    }
+    let one = if routine.is_set { call.result.element().unwrap_or(call.result) } else { call.result };
+    let fields = (routine.returns == Returns::Record).then(|| fields_of(one));
+    let outcome = run_for(environment, &routine, arguments.to_vec(), false, fields.as_deref())?;
+    let of = one.structure().filter(|_| gives_columns(&routine));
+    let value = |row: Vec<Value>| match of {
+        Some(of) => structure::encode(&row, of),
+        None => Ok(row.into_iter().next().unwrap_or(Value::Null)),
+    };
+    if !routine.is_set {
+        return value(outcome.row);
+    }
+    let mut form = Vec::new();
+    for chunk in &outcome.rows {
+        for row in 0..chunk.rows() {
+            array::push(&mut form, &value(chunk.row(row))?, one)?;
+        }
+    }
+    array::finish(form)
+}
+
+/// Whether what a routine gives are the values of a row, rather than the row as a value.
+fn gives_columns(routine: &Routine) -> bool {
+    match routine.returns {
+        Returns::Row | Returns::Record => true,
+        Returns::Value(sql_type) => {
+            routine.row_of(sql_type).is_some() && (routine.is_set || routine.language == Language::Sql)
+        }
+        Returns::Nothing | Returns::Trigger => false,
+    }
+}
+
+/// The columns of rows of a type.
+fn fields_of(sql_type: SqlType) -> Vec<Field> {
+    let fields = sql_type.structure().map_or(&[][..], |of| &of.fields);
+    let field = |of: &StructField| Field { name: of.name.clone(), sql_type: of.sql_type, nullable: true };
+    fields.iter().map(field).collect()
 }
 
 /// A row, and calls.
@@ -92,7 +130,7 @@ impl Scope for Row<'_, '_> {
 
     fn call(&self, function: ScalarFunction, call: &Call<'_>) -> Result<Value> {
         if function == ScalarFunction::ROUTINE {
-            return call_in(&mut self.environment.borrow_mut(), call.values);
+            return call_in(&mut self.environment.borrow_mut(), call);
         }
         if function == ScalarFunction::BEFORE_ROW {
             return before_row(&mut self.environment.borrow_mut(), call);

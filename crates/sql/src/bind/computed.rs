@@ -15,6 +15,7 @@ use types::{Collation, SqlType};
 use super::coerce::{boolean, cast_to};
 use super::collation::of_row;
 use super::constraint::{INVALID_OBJECT_DEFINITION, asks_for_the_time, unqualified};
+use super::routine::is_volatile_itself;
 use super::scope::{Clause, Relation, Scope, ScopeColumn};
 use super::written::within;
 use super::{Binder, Bound, Output, fold};
@@ -37,7 +38,7 @@ impl Binder<'_> {
             let message = format!("cannot use subquery in {what}");
             return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).at(position));
         }
-        if value.is_volatile() || asks_for_the_time(expr) {
+        if is_volatile_itself(&value) || asks_for_the_time(expr) {
             let message = format!("functions in {what} must be marked IMMUTABLE");
             return Err(Error::new(INVALID_OBJECT_DEFINITION, message).at(position));
         }

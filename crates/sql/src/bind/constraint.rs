@@ -12,6 +12,7 @@ use types::SqlType;
 use types::ops::cast::assign_value;
 
 use super::coerce::{assign, boolean};
+use super::routine::is_volatile_itself;
 use super::scope::{Clause, Relation, Scope, ScopeColumn};
 use super::{Binder, fold, unsupported};
 use crate::walk;
@@ -139,7 +140,7 @@ impl Binder<'_> {
                 .detail("A generated column cannot reference another generated column.")
                 .at(position));
         }
-        if value.is_volatile() || asks_for_the_time(expr) {
+        if is_volatile_itself(&value) || asks_for_the_time(expr) {
             let message = "generation expression is not immutable";
             return Err(Error::new(INVALID_OBJECT_DEFINITION, message).at(position));
         }

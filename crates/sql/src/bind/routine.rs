@@ -8,7 +8,7 @@ mod macros;
 mod polymorphic;
 
 use base::{Error, Result, SqlState};
-pub(super) use call::is_of_system;
+pub(super) use call::{is_of_system, is_volatile_itself};
 use catalog::{
     Language, Mode, Name, Returns, Routine, RoutineKind, RoutineName, RoutineParameter, TEMPORARY_SCHEMA,
     schema_of_routine,

@@ -33,6 +33,10 @@ impl Binder<'_> {
             };
             let position = self.text.name_position(&function.name);
             let name = self.text.object_name(&function.name)?.name;
+            if let Some(user) = self.seeing(seen, |b| b.user_array(function))? {
+                named.push(user);
+                continue;
+            }
             let ast::FunctionArguments::List(list) = &function.args else {
                 return unsupported("this call in ROWS FROM", position);
             };

@@ -359,8 +359,9 @@ impl PlanBuilder {
         let is_sliced = slice.limit.is_some() && slice.offset == 0;
         let waits =
             matches!(duplicates, Duplicates::Stay) && slice.percent.is_none() && (is_sliced || !keys.is_empty());
-        let (late, computed): (Vec<_>, Vec<_>) =
-            computed.into_iter().partition(|(column, expr)| waits && expr.is_volatile() && !is_key(*column));
+        let (late, computed): (Vec<_>, Vec<_>) = computed
+            .into_iter()
+            .partition(|(column, expr)| waits && expr.is_volatile() && !expr.has_subquery() && !is_key(*column));
         if !computed.is_empty() {
             node = Node::new(Op::Map { input: Box::new(node), columns: computed });
         }

@@ -143,14 +143,33 @@ impl Binder<'_> {
             columns.push(ScopeColumn { name, column: one.column });
             unnested.push(one);
         }
-        let value = if let [one] = unnested.as_slice() { Some(one.column) } else { None };
+        let mut value = if let [one] = unnested.as_slice() { Some(one.column) } else { None };
+        let (mut shown, mut computed) = (Vec::with_capacity(columns.len()), Vec::new());
+        for column in columns {
+            let element = self.plan.reference(column.column);
+            if !element.sql_type.structure().is_some_and(|of| of.is_row) {
+                shown.push(column);
+                continue;
+            }
+            // A row is its columns.
+            value = None;
+            for (name, field) in self.fields_of(&element)? {
+                let column = self.plan.column_for(&name, &field);
+                computed.push((column, field));
+                shown.push(ScopeColumn { name, column });
+            }
+        }
+        let mut columns = shown;
         let number = ordinality.then(|| {
             let info = ColumnInfo { name: "ordinality".to_owned(), sql_type: SqlType::BigInt, nullable: false };
             let column = self.plan.columns.push(info);
             columns.push(ScopeColumn { name: "ordinality".to_owned(), column });
             column
         });
-        let node = self.plan.unnested(one_row(), unnested, number);
+        let mut node = self.plan.unnested(one_row(), unnested, number);
+        if !computed.is_empty() {
+            node = Node::new(Op::Map { input: Box::new(node), columns: computed });
+        }
         let relation = self.text.aliased(Relation { name: Some(relation), columns, value, rows: None }, alias)?;
         Ok(FromItem { node, scope: Scope::of(relation) })
     }
@@ -212,6 +231,24 @@ impl Binder<'_> {
         if name == "regexp_matches" && !self.names.levels.last().is_some_and(takes_rows) {
             return Ok(None);
         }
+        self.may_make_rows(position)?;
+        let arguments: Vec<ast::Expr> = arguments.iter().map(|&argument| argument.clone()).collect();
+        let mut arrays = self.arrays_of(name, &arguments)?;
+        if let (Some(names), true) = (rows_of_json(name), arrays.len() > 1) {
+            let element = |b: &mut Self, array| b.element_in_list(name, array, position);
+            let elements = arrays.into_iter().map(|array| element(self, array)).collect::<Result<Vec<_>>>()?;
+            let named = names.iter().map(|(_, own)| (*own).to_owned()).zip(elements).collect();
+            return self.row_of_values(named, position).map(Some);
+        }
+        let (Some(array), true) = (arrays.pop(), arrays.is_empty()) else {
+            let message = format!("{name}() with several arguments is only allowed in FROM");
+            return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).at(position));
+        };
+        self.element_in_list(name, array, position).map(Some)
+    }
+
+    /// Whether rows may be made where the binder is.
+    fn may_make_rows(&mut self, position: Option<u32>) -> Result<()> {
         let message = match self.names.levels.last() {
             Some(level) if takes_sets(level.clause) && level.inside_aggregate => {
                 "aggregate function calls cannot contain set-returning function calls"
@@ -222,12 +259,12 @@ impl Binder<'_> {
         if !message.is_empty() {
             return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).at(position));
         }
-        let arguments: Vec<ast::Expr> = arguments.iter().map(|&argument| argument.clone()).collect();
-        let mut arrays = self.arrays_of(name, &arguments)?;
-        let (Some(array), true) = (arrays.pop(), arrays.is_empty()) else {
-            let message = format!("{name}() with several arguments is only allowed in FROM");
-            return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).at(position));
-        };
+        Ok(())
+    }
+
+    /// The column of the elements of an array, each of which makes a row of the select list.
+    pub(super) fn element_in_list(&mut self, name: &str, array: Expr, position: Option<u32>) -> Result<Expr> {
+        self.may_make_rows(position)?;
         let level = self.names.level();
         if level.unnested.iter().any(|u| array.uses(|c| c == u.column)) {
             return Err(Error::unsupported("a set-returning function of another one's rows").at(position));
@@ -236,12 +273,12 @@ impl Binder<'_> {
         let is_other = matches!(level.clause, Clause::GroupBy | Clause::OrderBy);
         let known = level.unnested.iter().find(|u| is_other && same(&u.array, &array));
         if let Some(column) = known.map(|u| u.column) {
-            return Ok(Some(self.plan.reference(column).at(position)));
+            return Ok(self.plan.reference(column).at(position));
         }
         let one = self.plan.element_of(name, array);
         let element = self.plan.reference(one.column).at(position);
         self.names.level().unnested.push(one);
-        Ok(Some(element))
+        Ok(element)
     }
 }
 

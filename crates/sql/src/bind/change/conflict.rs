@@ -242,7 +242,7 @@ impl Binder<'_> {
         let computed = self.computed_columns(table, &named, &mut columns)?;
         let scope = Scope::of(Relation { name: Some(name.name.clone()), columns: named, ..Relation::default() });
         let attribute_of = |expr: &Expr| {
-            let column = expr.as_column().or_else(|| computed.iter().find(|(_, e)| e.same(expr)).map(|(c, _)| *c));
+            let column = expr.as_column().or_else(|| computed.iter().find(|(_, e)| e.same_form(expr)).map(|(c, _)| *c));
             columns.iter().find(|(_, c)| Some(*c) == column).map(|(attribute, _)| *attribute)
         };
         let mut wanted = Vec::with_capacity(arbiter.keys.len());
@@ -262,7 +262,7 @@ impl Binder<'_> {
             let predicate = computed.iter().find(|(c, _)| Some(*c) == column).map(|(_, e)| e.clone());
             let mut parts = Vec::new();
             predicate.into_iter().for_each(|predicate| split_conjuncts(predicate, &mut parts));
-            !parts.is_empty() && parts.iter().all(|part| rows.iter().any(|row| row.same(part)))
+            !parts.is_empty() && parts.iter().all(|part| rows.iter().any(|row| row.same_form(part)))
         };
         wanted.sort_unstable();
         wanted.dedup();

@@ -20,11 +20,8 @@ impl Binder<'_> {
         seen: &Scope,
     ) -> Result<FromItem> {
         let position = self.text.name_position(name);
-        if let Some(item) = self.user_rows(name, arguments, alias, seen)? {
-            return match ordinality {
-                true => unsupported("WITH ORDINALITY behind a user's function", position),
-                false => Ok(item),
-            };
+        if let Some(item) = self.user_rows(name, arguments, alias, ordinality, seen)? {
+            return Ok(item);
         }
         if is_rows_from(name) {
             return self.rows_from(arguments, alias, ordinality, seen);
