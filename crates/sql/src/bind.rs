@@ -48,6 +48,7 @@ mod series;
 mod set_config;
 mod set_operation;
 mod shown;
+mod slice;
 mod statement;
 mod summarize;
 mod ties;

@@ -111,6 +111,8 @@ fn refuse_row(call: &Call<'_>) -> base::Result<Value> {
     let state = match call.text(0)? {
         "23502" => base::SqlState::NOT_NULL_VIOLATION,
         "44000" => base::SqlState("44000"),
+        "2201W" => base::SqlState("2201W"),
+        "2201X" => base::SqlState("2201X"),
         _ => base::SqlState::CHECK_VIOLATION,
     };
     let shown = |at: usize| {

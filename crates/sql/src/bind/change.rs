@@ -4,6 +4,7 @@
 
 mod assigned;
 mod conflict;
+mod field;
 mod instead;
 mod merge;
 mod returning;

@@ -30,6 +30,7 @@ mod position;
 mod range_operators;
 mod rewritten;
 mod row;
+mod row_subquery;
 mod session;
 mod string_agg;
 mod structure;

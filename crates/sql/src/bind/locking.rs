@@ -4,9 +4,9 @@ use base::{Error, Result, SqlState};
 use plan::{Node, Op};
 use sqlparser::ast::{self, Distinct, SetExpr};
 
-use super::query::Slice;
 use super::scope::{Clause, Level, Lockable, LockableRows};
 use super::select::refuse_unsupported;
+use super::slice::Slice;
 use super::{Binder, Bound, Output, fold};
 use crate::parse::LockAst;
 use crate::{LockWait, LockedTable, Locking, Statement};

@@ -7,9 +7,9 @@ use sqlparser::ast::{self, OrderBy, OrderByExpr, OrderByKind, OrderByOptions, Or
 use super::expr::{entries, row};
 use super::group::same;
 use super::json_order::ordered;
-use super::query::{Slice, limited};
 use super::scope::{Clause, Level, Relation, Scope, ScopeColumn};
 use super::select::Item;
+use super::slice::{Slice, limited};
 use super::{Binder, Bound, fold};
 use crate::bind::parts::Text;
 
@@ -127,11 +127,11 @@ impl Binder<'_> {
     /// ORDER BY and LIMIT of a query that is no plain SELECT: they see its output only.
     pub(super) fn ordered(&mut self, bound: Bound, order_by: Option<&OrderBy>, slice: Slice) -> Result<Bound> {
         let Some(order_by) = order_by else {
-            if slice.percent.is_some() {
-                let node = self.plan.sorted(bound.node, &[], &bound.output, slice);
+            if slice.percent.is_some() || slice.computed.is_some() {
+                let node = self.plan.sorted(bound.node, &[], &bound.output, &slice);
                 return Ok(Bound { node, output: bound.output });
             }
-            return Ok(Bound { node: limited(bound.node, slice), output: bound.output });
+            return Ok(Bound { node: limited(bound.node, &slice), output: bound.output });
         };
         let columns: Vec<ScopeColumn> =
             bound.output.iter().map(|o| ScopeColumn { name: o.name.clone(), column: o.column }).collect();
@@ -142,7 +142,7 @@ impl Binder<'_> {
         self.names.levels.push(level);
         let keys = self.order_keys(Some(order_by), &items, false);
         self.names.levels.pop();
-        let node = self.plan.sorted(bound.node, &keys?, &bound.output, slice);
+        let node = self.plan.sorted(bound.node, &keys?, &bound.output, &slice);
         Ok(Bound { node, output: bound.output })
     }
 }

@@ -4,29 +4,14 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use base::{Error, Result, SqlState};
-use plan::{ExprKind, Node, Op};
-use sqlparser::ast::{self, CteAsMaterialized, LimitClause, ObjectNamePart, SetExpr};
-use types::{SqlType, Value};
+use sqlparser::ast::{self, CteAsMaterialized, ObjectNamePart, SetExpr};
 
-use super::argument::ArgumentRole;
 use super::scope::CteBinding;
+use super::slice::Slice;
 use super::{Binder, Bound, fold, unsupported};
-use crate::bind::coerce::cast_to;
 use crate::bind::parts::Text;
 use crate::parse::changes;
-use crate::parse::shorthand::percentage;
 use crate::walk;
-
-/// LIMIT and OFFSET as numbers: the slice of the rows that stays.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Slice {
-    pub limit: Option<u64>,
-    pub offset: u64,
-    /// WITH TIES: and the peers of the last row.
-    pub with_ties: bool,
-    /// At most so many of a hundred rows.
-    pub percent: Option<f64>,
-}
 
 impl Binder<'_> {
     /// Binds a query; it may refer to the columns of the queries around it.
@@ -121,131 +106,12 @@ impl Binder<'_> {
         let message = format!("WITH query name \"{name}\" specified more than once");
         Err(Error::new(SqlState::DUPLICATE_ALIAS, message).at(position))
     }
-
-    pub(super) fn slice(&mut self, query: &ast::Query) -> Result<Slice> {
-        let mut slice = Slice::default();
-        self.arguments.slices += usize::from(query.limit_clause.is_some() || query.fetch.is_some());
-        match &query.limit_clause {
-            None => {}
-            Some(LimitClause::LimitOffset { limit, offset, limit_by }) => {
-                if !limit_by.is_empty() {
-                    return unsupported("LIMIT BY", None);
-                }
-                if let Some(percent) = limit.as_ref().and_then(percentage) {
-                    slice.percent = Some(percent);
-                } else if let Some(limit) = limit {
-                    slice.limit = self.row_count(limit, "LIMIT", Some(ArgumentRole::Limit))?;
-                }
-                if let Some(offset) = offset {
-                    slice.offset = self.row_count(&offset.value, "OFFSET", Some(ArgumentRole::Offset))?.unwrap_or(0);
-                }
-            }
-            Some(LimitClause::OffsetCommaLimit { offset, limit }) => {
-                slice.limit = self.row_count(limit, "LIMIT", None)?;
-                slice.offset = self.row_count(offset, "OFFSET", None)?.unwrap_or(0);
-            }
-        }
-        if let Some(fetch) = &query.fetch {
-            if fetch.percent {
-                return unsupported("FETCH of a PERCENT", None);
-            }
-            if fetch.with_ties && query.order_by.is_none() {
-                let message = "WITH TIES cannot be specified without ORDER BY clause";
-                return Err(Error::new(SqlState::SYNTAX_ERROR, message));
-            }
-            slice.with_ties = fetch.with_ties;
-            slice.limit = match &fetch.quantity {
-                Some(quantity) => self.row_count(quantity, "FETCH", None)?,
-                None => Some(1),
-            };
-        }
-        Ok(slice)
-    }
-
-    /// The number that an argument of LIMIT is; NULL means none. It may be left open in that role.
-    fn row_count(
-        &mut self,
-        expr: &ast::Expr,
-        what: &str,
-        role: Option<fn(u64) -> ArgumentRole>,
-    ) -> Result<Option<u64>> {
-        let position = self.text.start(expr);
-        let levels = std::mem::take(&mut self.names.levels);
-        let bound = self.expr(expr);
-        self.names.levels = levels;
-        let bound = bound?;
-        let value = match (&bound.kind, bound.sql_type) {
-            (ExprKind::Const(_), t) if t.is_numeric() || t == SqlType::Null => {
-                match cast_to(bound, SqlType::BigInt)?.kind {
-                    ExprKind::Const(value) => value,
-                    _ => return Err(Error::new(SqlState::NUMERIC_OUT_OF_RANGE, "bigint out of range").at(position)),
-                }
-            }
-            (ExprKind::Argument(id, Value::Int(count)), t) if t.is_integer() => {
-                let count = u64::try_from(*count).ok();
-                return match count.zip(role) {
-                    Some((count, role)) if self.arguments.is_count(*id, role(count)) => Ok(Some(count)),
-                    _ => unsupported(format!("{what} of this argument"), position),
-                };
-            }
-            (ExprKind::Call(..) | ExprKind::Cast(_), t) if t.is_integer() => match fold_integers(&bound) {
-                Some(value) => Value::Int(value),
-                None => return unsupported(format!("{what} with anything but a constant"), position),
-            },
-            (ExprKind::Const(_), t) => {
-                let message = format!("argument of {what} must be type bigint, not type {t}");
-                return Err(Error::new(SqlState::DATATYPE_MISMATCH, message).at(position));
-            }
-            _ => return unsupported(format!("{what} with anything but a constant"), position),
-        };
-        match value {
-            Value::Null => Ok(None),
-            Value::Int(count) => match u64::try_from(count) {
-                Ok(count) => Ok(Some(count)),
-                Err(_) => {
-                    let state = if what == "OFFSET" { SqlState("2201X") } else { SqlState("2201W") };
-                    Err(Error::new(state, format!("{what} must not be negative")).at(position))
-                }
-            },
-            _ => Err(Error::internal("a row count that is no integer").at(position)),
-        }
-    }
 }
 
 /// 0A000: only the WITH of a whole statement changes data.
 fn not_at_top_level() -> Error {
     let message = "WITH clause containing a data-modifying statement must be at the top level";
     Error::new(SqlState::FEATURE_NOT_SUPPORTED, message)
-}
-
-/// LIMIT on top of a query that has no order.
-pub(in crate::bind) fn limited(node: Node, slice: Slice) -> Node {
-    if slice.limit.is_none() && slice.offset == 0 {
-        return node;
-    }
-    Node::new(Op::Limit { input: Box::new(node), limit: slice.limit, offset: slice.offset })
-}
-
-/// Integer arithmetic over constants (`LIMIT 5 * 2`).
-fn fold_integers(expr: &plan::Expr) -> Option<i64> {
-    use functions::ScalarFunction as F;
-    match &expr.kind {
-        ExprKind::Const(Value::Int(i)) => Some(*i),
-        ExprKind::Cast(inner) if expr.sql_type.is_integer() => fold_integers(inner),
-        ExprKind::Call(function, arguments) => {
-            let values: Option<Vec<i64>> = arguments.iter().map(fold_integers).collect();
-            match (*function, values?.as_slice()) {
-                (F::ADD, &[a, b]) => a.checked_add(b),
-                (F::SUBTRACT, &[a, b]) => a.checked_sub(b),
-                (F::MULTIPLY, &[a, b]) => a.checked_mul(b),
-                (F::DIVIDE, &[a, b]) => a.checked_div(b),
-                (F::MODULO, &[a, b]) => a.checked_rem(b),
-                (F::NEGATE, &[a]) => a.checked_neg(),
-                _ => None,
-            }
-        }
-        _ => None,
-    }
 }
 
 /// The common table expressions of WITH, each behind those that it reads: of WITH RECURSIVE they may come in any order.

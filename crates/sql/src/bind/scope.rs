@@ -94,6 +94,8 @@ pub(super) enum Clause {
     /// SET.
     Update,
     Returning,
+    /// LIMIT and OFFSET.
+    Limit,
 }
 
 impl Clause {
@@ -114,6 +116,7 @@ impl Clause {
             Self::IndexPredicate => "index predicates",
             Self::Update => "UPDATE",
             Self::Returning => "RETURNING",
+            Self::Limit => "LIMIT",
             Self::Having | Self::Select | Self::Qualify | Self::OrderBy => return None,
         })
     }

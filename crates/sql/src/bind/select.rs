@@ -17,9 +17,9 @@ use super::group::Grouping;
 use super::input_order::InputOrder;
 use super::json_order::ordered;
 use super::order::{Key, KeyOrder};
-use super::query::{Slice, limited};
 use super::sample::apart;
 use super::scope::{Clause, Level, ScopeColumn, Unnested, find_relation};
+use super::slice::{Slice, limited};
 use super::window::Windowed;
 use super::{Binder, Bound, Output, fold, unsupported};
 use crate::bind::parts::PlanBuilder;
@@ -376,7 +376,7 @@ impl PlanBuilder {
             }
             node = Node::new(Op::Distinct { input: Box::new(node), columns });
         }
-        let mut node = self.sorted(node, &keys, &output, slice);
+        let mut node = self.sorted(node, &keys, &output, &slice);
         if !late.is_empty() {
             node = Node::new(Op::Map { input: Box::new(node), columns: late });
         }
@@ -417,17 +417,20 @@ impl PlanBuilder {
             self.sort_keys(&on, output).iter().filter_map(|key| key.expr.as_column()).collect();
         if partition.is_empty() {
             // Nothing but constants: one group.
-            return self.sorted(node, keys, output, Slice { limit: Some(1), ..Slice::default() });
+            return self.sorted(node, keys, output, &Slice { limit: Some(1), ..Slice::default() });
         }
         let keys = self.sort_keys(keys, output);
         Node::new(Op::GroupLimit { input: Box::new(node), partition, keys, limit: Some(1), offset: 0 })
     }
 
     /// ORDER BY and LIMIT on top of `node`.
-    pub(super) fn sorted(&mut self, node: Node, keys: &[KeyOrder], output: &[Output], slice: Slice) -> Node {
+    pub(super) fn sorted(&mut self, node: Node, keys: &[KeyOrder], output: &[Output], slice: &Slice) -> Node {
         let keys = self.sort_keys(keys, output);
         if let Some(percent) = slice.percent {
             return self.percentage_of(node, keys, percent, slice.offset);
+        }
+        if let Some(computed) = &slice.computed {
+            return self.sliced(node, keys, slice, (**computed).clone());
         }
         if let (true, Some(limit @ 1..)) = (slice.with_ties, slice.limit) {
             return self.with_ties(node, keys, limit, slice.offset);

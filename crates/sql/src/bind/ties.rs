@@ -61,7 +61,7 @@ impl PlanBuilder {
     }
 
     /// The keys as columns of the operator.
-    fn keys_as_columns(&mut self, node: Node, mut keys: Vec<SortKey>) -> (Node, Vec<SortKey>) {
+    pub(super) fn keys_as_columns(&mut self, node: Node, mut keys: Vec<SortKey>) -> (Node, Vec<SortKey>) {
         let own: HashSet<ColumnId> = node.columns().into_iter().collect();
         let mut computed = Vec::new();
         for key in &mut keys {
@@ -79,7 +79,7 @@ impl PlanBuilder {
     }
 
     /// A call of a function that numbers all rows in an order.
-    fn numbered(&mut self, function: WindowFunction, order: &[SortKey]) -> Windowed {
+    pub(super) fn numbered(&mut self, function: WindowFunction, order: &[SortKey]) -> Windowed {
         let info = ColumnInfo { name: "number".to_owned(), sql_type: SqlType::BigInt, nullable: false };
         let call = new_call(function, Vec::new(), SqlType::BigInt, None);
         let window = Window { order: order.to_vec(), ..Window::default() };

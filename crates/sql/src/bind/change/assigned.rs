@@ -29,8 +29,8 @@ pub(super) struct Assigned {
 
 /// What rows of are changed.
 #[derive(Clone, Copy)]
-struct To<'a> {
-    table: &'a Table,
+pub(super) struct To<'a> {
+    pub table: &'a Table,
     name: &'a ObjectName,
     /// The columns that have what the attributes are until then.
     before: &'a [ColumnId],
@@ -115,6 +115,10 @@ impl Binder<'_> {
     ) -> Result<()> {
         self.check_width(columns, values.len())?;
         for (column, value) in columns.iter().zip(values) {
+            if let Some(path) = self.path_of_field(column, to) {
+                self.assign_field(assigned, &path, value, to)?;
+                continue;
+            }
             if let Some((column, subscripts)) = self.subscripted(column) {
                 self.assign_part(assigned, (&column, &subscripts), value, to)?;
                 continue;
@@ -180,6 +184,22 @@ impl Binder<'_> {
         let [ObjectNamePart::Identifier(ident)] = column.0.as_slice() else {
             return Err(Error::internal("a column of one name"));
         };
+        let (target, old) = self.old_value(assigned, ident, To { table, name, before })?;
+        let value = self.expr(written)?;
+        let value = self.with_part(old, subscripts, value, &target.name).map_err(|e| e.at(position))?.at(position);
+        self.refuse_sets(position)?;
+        assigned.values.push((target.attribute, value));
+        Ok(())
+    }
+
+    /// A column of which a part gets a value, and what it is until then.
+    pub(super) fn old_value(
+        &mut self,
+        assigned: &mut Assigned,
+        ident: &ast::Ident,
+        To { table, name, before }: To<'_>,
+    ) -> Result<(Target, Expr)> {
+        let position = self.text.at(ident);
         let Some(target) = self.text.targets(table, name, &[ident])?.into_iter().next() else {
             return Err(Error::internal("a column has been found"));
         };
@@ -189,11 +209,7 @@ impl Binder<'_> {
             Some(at) => assigned.values.remove(at).1,
             None => self.plan.reference(before[target.attribute]).at(position),
         };
-        let value = self.expr(written)?;
-        let value = self.with_part(old, subscripts, value, &target.name).map_err(|e| e.at(position))?.at(position);
-        self.refuse_sets(position)?;
-        assigned.values.push((target.attribute, value));
-        Ok(())
+        Ok((target, old))
     }
 
     fn with_part(&mut self, old: Expr, subscripts: &[ast::Expr], value: Expr, name: &str) -> Result<Expr> {
@@ -290,7 +306,7 @@ impl Binder<'_> {
     }
 
     /// 0A000 if a function that returns rows has been bound.
-    fn refuse_sets(&mut self, position: Option<u32>) -> Result<()> {
+    pub(super) fn refuse_sets(&mut self, position: Option<u32>) -> Result<()> {
         if self.names.level().unnested.is_empty() {
             return Ok(());
         }

@@ -16,6 +16,9 @@ impl Binder<'_> {
     /// `left op right`, also of rows.
     pub(super) fn comparison(&mut self, op: Compare, left: &ast::Expr, right: &ast::Expr) -> Result<Expr> {
         let position = self.text.start(left);
+        if let Some(bound) = self.row_beside_subquery(op, left, right)? {
+            return Ok(bound.at(position));
+        }
         let bound = match (self.operand(left)?, self.operand(right)?) {
             (Operand::Row(a), Operand::Row(b)) if strict(op).is_some() => self.row_order(op, a, b, position)?,
             // Beside a timestamp, a date is looked at twice.
@@ -31,7 +34,7 @@ impl Binder<'_> {
     }
 
     /// `(a, b) < (c, d)`. An entry is computed once, and only if all before it are equal.
-    fn row_order(
+    pub(super) fn row_order(
         &mut self,
         op: Compare,
         left: Vec<Operand>,
@@ -168,7 +171,7 @@ fn ordered(op: Compare, l: &Operand, r: &Operand, rest: Option<Expr>, position: 
 }
 
 /// The order without equality that `<`, `<=`, `>` and `>=` belong to.
-fn strict(op: Compare) -> Option<Compare> {
+pub(super) fn strict(op: Compare) -> Option<Compare> {
     match op {
         Compare::Lt | Compare::Le => Some(Compare::Lt),
         Compare::Gt | Compare::Ge => Some(Compare::Gt),

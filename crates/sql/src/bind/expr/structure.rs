@@ -41,7 +41,12 @@ impl Binder<'_> {
         self.put_together(values, sql_type, position)
     }
 
-    fn put_together(&self, values: Vec<(String, Expr)>, sql_type: SqlType, position: Option<u32>) -> Result<Expr> {
+    pub(in crate::bind) fn put_together(
+        &self,
+        values: Vec<(String, Expr)>,
+        sql_type: SqlType,
+        position: Option<u32>,
+    ) -> Result<Expr> {
         let Some(of) = sql_type.structure() else { return Err(Error::internal("a struct without fields")) };
         let constants: Option<Vec<&Value>> = values.iter().map(|(_, value)| value.as_constant()).collect();
         if let Some(constants) = constants {

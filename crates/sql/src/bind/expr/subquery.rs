@@ -92,9 +92,6 @@ impl Binder<'_> {
             };
             return Err(Error::new(SqlState::SYNTAX_ERROR, message).at(position));
         }
-        if left.len() > 1 && op != Compare::Eq {
-            return unsupported("an ordering comparison of rows with ANY or ALL", position);
-        }
         let mut computed: Vec<(ColumnId, Expr)> = Vec::new();
         let mut comparisons = Vec::with_capacity(left.len());
         for (left, output) in left.into_iter().zip(output) {
