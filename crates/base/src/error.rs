@@ -150,13 +150,23 @@ struct Body {
     detail: Option<String>,
     hint: Option<String>,
     context: Option<String>,
+    /// What it is about, by the items of GET STACKED DIAGNOSTICS, if somebody has said so.
+    about: Vec<(&'static str, String)>,
 }
 
 impl Error {
     /// An error without position or hint.
     #[cold]
     pub fn new(state: SqlState, message: impl Into<String>) -> Self {
-        Self(Box::new(Body { state, message: message.into(), position: None, detail: None, hint: None, context: None }))
+        Self(Box::new(Body {
+            state,
+            message: message.into(),
+            position: None,
+            detail: None,
+            hint: None,
+            context: None,
+            about: Vec::new(),
+        }))
     }
 
     /// A bug in MorselDB that was noticed in time.
@@ -209,6 +219,12 @@ impl Error {
         self
     }
 
+    /// Says what it is about: the name of a constraint, a table, a column or a type.
+    pub fn about(mut self, item: &'static str, name: impl Into<String>) -> Self {
+        self.0.about.push((item, name.into()));
+        self
+    }
+
     /// The SQLSTATE.
     pub fn state(&self) -> SqlState {
         self.0.state
@@ -224,6 +240,10 @@ impl Error {
     /// Particulars, if any.
     pub fn get_detail(&self) -> Option<&str> {
         self.0.detail.as_deref()
+    }
+    /// What somebody has said of what it is about.
+    pub fn get_about(&self, item: &str) -> Option<&str> {
+        self.0.about.iter().find(|(known, _)| *known == item).map(|(_, name)| name.as_str())
     }
     /// Advice, if any.
     pub fn get_hint(&self) -> Option<&str> {

@@ -8,6 +8,7 @@
 //! catalog has changed: an expression over variables is evaluated as it stands, anything else is a prepared statement whose
 //! parameters are the variables, and so runs by a kept plan (decision 19).
 
+mod about;
 mod assign;
 mod block;
 mod calls;
@@ -17,6 +18,7 @@ mod computing;
 mod convert;
 mod cursors;
 mod embedded;
+mod foreach;
 mod joins;
 mod loops;
 mod materialise;

@@ -607,10 +607,10 @@ pub enum TransactionKind {
     Set(TransactionModes),
     /// SET SESSION CHARACTERISTICS.
     SetDefault(TransactionModes),
-    /// COMMIT.
-    Commit,
-    /// ROLLBACK.
-    Rollback,
+    /// COMMIT; true: AND CHAIN, which begins the next one.
+    Commit(bool),
+    /// ROLLBACK; likewise.
+    Rollback(bool),
     /// SAVEPOINT.
     Savepoint(String),
     /// ROLLBACK TO.

@@ -65,6 +65,9 @@ impl Runner<'_> {
         let zone = self.zone.clone();
         let (sql_type, old) = self.field(slot, field)?;
         *old = converted(value, from, sql_type, &zone)?;
+        if let Slot::Record(Some(record)) = &mut self.frame[slot] {
+            record.is_null = false;
+        }
         Ok(())
     }
 
@@ -138,11 +141,11 @@ impl Runner<'_> {
                     let from = fields.get(at).map_or(SqlType::Null, |field| field.sql_type);
                     values.push(converted(&value, from, field.sql_type, &self.zone)?);
                 }
-                Record { fields: own.clone(), values }
+                Record::new(own.clone(), values)
             }
             _ => {
                 let values = row.unwrap_or_else(|| vec![Value::Null; fields.len()]);
-                Record { fields: fields.clone(), values }
+                Record::new(fields.clone(), values)
             }
         };
         self.frame[slot] = Slot::Record(Some(record));
@@ -153,9 +156,7 @@ impl Runner<'_> {
     pub(super) fn empty(&self, slot: usize) -> Slot {
         match &self.program.variables[slot].kind {
             Kind::Scalar(_) => Slot::Scalar(Value::Null),
-            Kind::Row(fields) => {
-                Slot::Record(Some(Record { fields: fields.clone(), values: vec![Value::Null; fields.len()] }))
-            }
+            Kind::Row(fields) => Slot::Record(Some(Record::null(fields.clone()))),
             Kind::Record => Slot::Record(None),
         }
     }

@@ -16,7 +16,7 @@ use types::SqlType;
 use super::embedded::Embedded;
 use super::place_of;
 use super::program::{Action, BoundCursor, Into, Place, Program, Query, Step};
-use super::scope::{Kind, Scope, Variable};
+use super::scope::{Kind, Scope, Variable, kind_of};
 use super::trigger::VARIABLES;
 use crate::definitions::full_name;
 use crate::environment::Environment;
@@ -168,8 +168,8 @@ impl<'a> Compiler<'a> {
             }
         }
         for parameter in &routine.parameters {
-            let slot = self.variable(parameter.name.as_deref().unwrap_or(""), Kind::Scalar(parameter.sql_type));
-            if let Some((schema, name)) = &parameter.domain {
+            let slot = self.variable(parameter.name.as_deref().unwrap_or(""), kind_of(parameter.sql_type));
+            if let (Some((schema, name)), Kind::Scalar(_)) = (&parameter.domain, &self.variables[slot].kind) {
                 self.is_of_domain(slot, &full_name(schema, name));
             }
             names.extend(parameter.name.clone().map(|name| (name, slot)));

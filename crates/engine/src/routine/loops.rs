@@ -22,7 +22,7 @@ impl Runner<'_> {
             let (value, sql_type) = self.value(operand)?;
             let sql_type = if sql_type == SqlType::Null { SqlType::Text } else { sql_type };
             let fields: Arc<[Field]> = Arc::new([Field { name: "value".into(), sql_type, nullable: true }]);
-            self.frame[*slot] = Slot::Record(Some(Record { fields, values: vec![value] }));
+            self.frame[*slot] = Slot::Record(Some(Record::new(fields, vec![value])));
         }
         for (conditions, code) in branches {
             for condition in conditions {
@@ -86,28 +86,7 @@ impl Runner<'_> {
                 Ok(left)
             }
             Range::Cursor(cursor, opening) => self.through_cursor(cursor, opening, (number, places), code),
-            Range::Elements(array) => {
-                let (value, sql_type) = self.value(array)?;
-                let Some(element) = sql_type.element() else {
-                    let message = format!("FOREACH expression must yield an array, not type {sql_type}");
-                    return Err(Error::new(SqlState::DATATYPE_MISMATCH, message));
-                };
-                let Value::Str(array) = value else {
-                    return Err(Error::new(SqlState("22004"), "FOREACH expression must not be null"));
-                };
-                let mut found = false;
-                for value in types::ops::array::Elements::new(&array, element) {
-                    self.token.check()?;
-                    found = true;
-                    self.assign(&places[0], value, element)?;
-                    if let Some(flow) = after(self.steps(code)?, number) {
-                        self.set_found(true);
-                        return Ok(flow);
-                    }
-                }
-                self.set_found(found);
-                Ok(Flow::On)
-            }
+            Range::Elements(array, slice) => self.each_element((number, &places[0]), (array, *slice), code),
         }
     }
 

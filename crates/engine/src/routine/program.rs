@@ -92,7 +92,7 @@ pub(super) enum Range {
         step: Option<Embedded>,
     },
     Rows(Query),
-    Elements(Embedded),
+    Elements(Embedded, usize),
     /// The rows of a bound cursor.
     Cursor(Place, Opening),
 }

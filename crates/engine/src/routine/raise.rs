@@ -36,7 +36,7 @@ impl Runner<'_> {
             Some(format) => Some(self.formatted(format, &raise.arguments)?),
             None => None,
         };
-        let (mut detail, mut hint) = (None, None);
+        let (mut detail, mut hint, mut about) = (None, None, Vec::new());
         for (option, value) in &raise.options {
             let (value, sql_type) = self.value(value)?;
             if value.is_null() {
@@ -52,8 +52,7 @@ impl Runner<'_> {
                 "detail" => detail = Some(text),
                 "hint" => hint = Some(text),
                 "errcode" => state = state_written(&text)?,
-                // What it is about has no place of its own in an error.
-                _ => {}
+                other => about.extend(item_of(other).map(|item| (item, text))),
             }
         }
         let named = match &raise.condition {
@@ -66,6 +65,7 @@ impl Runner<'_> {
             if let Some(detail) = detail {
                 error = error.detail(detail);
             }
+            error = about.into_iter().fold(error, |error, (item, name)| error.about(item, name));
             return Err(match hint {
                 Some(hint) => error.hint(hint),
                 None => error,
@@ -110,6 +110,18 @@ impl Runner<'_> {
         };
         Err(Error::new(ASSERT_FAILURE, told.unwrap_or_else(|| "assertion failed".to_owned())))
     }
+}
+
+/// The item of diagnostics that an option of RAISE says.
+fn item_of(option: &str) -> Option<&'static str> {
+    Some(match option {
+        "constraint" => "constraint_name",
+        "table" => "table_name",
+        "schema" => "schema_name",
+        "column" => "column_name",
+        "datatype" => "pg_datatype_name",
+        _ => return None,
+    })
 }
 
 /// A state as USING ERRCODE has it: five characters, or the name of a condition.

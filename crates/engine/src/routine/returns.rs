@@ -3,10 +3,11 @@
 use base::{Error, Result, SqlState};
 use types::{SqlType, Value};
 
+use super::about::about;
 use super::embedded::Embedded;
 use super::program::{Place, Query};
 use super::run::Runner;
-use super::scope::{Record, Slot, record_of};
+use super::scope::{Record, Slot, held, record_of};
 
 impl Runner<'_> {
     pub(super) fn return_next(&mut self, value: Option<&Embedded>) -> Result<()> {
@@ -18,10 +19,7 @@ impl Runner<'_> {
             Some(value) => self.row_of(value)?,
             None => {
                 let types = self.results.columns().iter().map(|field| field.sql_type).collect();
-                let value = |slot: &usize| match &self.frame[*slot] {
-                    Slot::Scalar(value) => value.clone(),
-                    Slot::Record(_) => Value::Null,
-                };
+                let value = |slot: &usize| held(&self.frame, *slot);
                 (self.program.results.iter().map(value).collect(), types)
             }
         };
@@ -89,7 +87,8 @@ impl Runner<'_> {
                 (Some(error), "message_text") => text(Some(error.message())),
                 (Some(error), "pg_exception_detail") => text(error.get_detail()),
                 (Some(error), "pg_exception_hint") => text(error.get_hint()),
-                (Some(error), _) => text(error.get_context()),
+                (Some(error), "pg_exception_context") => text(error.get_context()),
+                (Some(error), item) => (Value::str(about(self.environment, error, item)), SqlType::Text),
             };
             debug_assert!(!stacked || sql_type == SqlType::Text);
             self.assign(place, value, sql_type)?;

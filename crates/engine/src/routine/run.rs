@@ -11,7 +11,7 @@ use super::convert::converted;
 use super::embedded::Embedded;
 use super::program::{Code, Program};
 use super::results::{Outcome, Results};
-use super::scope::{Record, Slot, record_of};
+use super::scope::{Kind, Record, Slot, held, record_of, struct_of};
 use crate::QueryResult;
 use crate::environment::Environment;
 
@@ -84,9 +84,20 @@ impl<'e> Runner<'e> {
         let program = runner.program.clone();
         runner.frame[program.found] = Slot::Scalar(Value::Bool(false));
         for (slot, value) in program.given.iter().zip(arguments) {
-            runner.frame[*slot] = Slot::Scalar(value);
+            runner.give(*slot, value);
         }
         Ok(runner)
+    }
+
+    /// A parameter gets what the call gives.
+    fn give(&mut self, slot: usize, value: Value) {
+        self.frame[slot] = match &self.program.variables[slot].kind {
+            Kind::Row(fields) => {
+                let record = record_of(&value, struct_of(fields));
+                Slot::Record(Some(record.unwrap_or_else(|| Record::null(fields.clone()))))
+            }
+            _ => Slot::Scalar(value),
+        };
     }
 
     /// Its rows have these columns.
@@ -165,10 +176,7 @@ impl<'e> Runner<'e> {
             return Ok(Outcome { row, rows: if routine.is_set { rows } else { Vec::new() } });
         }
         if !program.results.is_empty() {
-            let value = |slot: &usize| match &self.frame[*slot] {
-                Slot::Scalar(value) => value.clone(),
-                Slot::Record(_) => Value::Null,
-            };
+            let value = |slot: &usize| held(&self.frame, *slot);
             return Ok(Outcome { row: program.results.iter().map(value).collect(), rows: Vec::new() });
         }
         match (routine.returns, self.returned.take()) {

@@ -29,6 +29,15 @@ pub(super) enum Kind {
     Record,
 }
 
+/// What a variable of that type holds.
+pub(super) fn kind_of(sql_type: SqlType) -> Kind {
+    let field = |of: &StructField| Field { name: of.name.clone(), sql_type: of.sql_type, nullable: true };
+    match sql_type.structure().filter(|of| of.is_row) {
+        Some(of) => Kind::Row(of.fields.iter().map(field).collect()),
+        None => Kind::Scalar(sql_type),
+    }
+}
+
 /// The names of a block, within those around it.
 #[derive(Debug, Default)]
 pub(super) struct Scope {
@@ -71,19 +80,35 @@ impl Scope {
 pub(super) struct Record {
     pub fields: Arc<[Field]>,
     pub values: Vec<Value>,
+    /// Whether there is no row, rather than one of NULLs.
+    pub is_null: bool,
 }
 
 impl Record {
+    /// A row.
+    pub fn new(fields: Arc<[Field]>, values: Vec<Value>) -> Self {
+        Self { fields, values, is_null: false }
+    }
+
+    /// No row, of these columns.
+    pub fn null(fields: Arc<[Field]>) -> Self {
+        let values = vec![Value::Null; fields.len()];
+        Self { fields, values, is_null: true }
+    }
+
     /// The row that it is as a value, and its type.
     pub fn value(&self) -> Result<(Value, SqlType)> {
         let sql_type = struct_of(&self.fields);
+        if self.is_null {
+            return Ok((Value::Null, sql_type));
+        }
         let Some(of) = sql_type.structure() else { return Err(Error::internal("a record that is no struct")) };
         Ok((structure::encode(&self.values, of)?, sql_type))
     }
 }
 
 /// The type of a record of these fields as a value.
-fn struct_of(fields: &[Field]) -> SqlType {
+pub(super) fn struct_of(fields: &[Field]) -> SqlType {
     let field = |field: &Field| StructField { name: field.name.clone(), sql_type: field.sql_type };
     SqlType::row_of(fields.iter().map(field).collect())
 }
@@ -93,7 +118,7 @@ pub(super) fn record_of(value: &Value, sql_type: SqlType) -> Option<Record> {
     let (Value::Str(form), Some(of)) = (value, sql_type.structure()) else { return None };
     let field = |field: &StructField| Field { name: field.name.clone(), sql_type: field.sql_type, nullable: true };
     let values = structure::values(form, of).collect();
-    Some(Record { fields: of.fields.iter().map(field).collect(), values })
+    Some(Record::new(of.fields.iter().map(field).collect(), values))
 }
 
 /// A variable's value.
@@ -121,6 +146,11 @@ impl Reference {
             (Slot::Record(_), _) => Value::Null,
         }
     }
+}
+
+/// The value of a variable.
+pub(super) fn held(frame: &[Slot], slot: usize) -> Value {
+    Reference { slot, field: None }.value(frame)
 }
 
 /// What a piece of SQL sees: it notes what it refers to.

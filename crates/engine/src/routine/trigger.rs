@@ -47,10 +47,8 @@ pub(crate) struct Fired<'a> {
 
 impl Fired<'_> {
     fn record(&self, row: Option<&Vec<Value>>) -> Slot {
-        let record = row.map(|values| Record { fields: self.columns.clone(), values: values.clone() });
-        // What is not there is a row of NULLs, as in PostgreSQL.
-        let nulls = || Record { fields: self.columns.clone(), values: vec![Value::Null; self.columns.len()] };
-        Slot::Record(Some(record.unwrap_or_else(nulls)))
+        let record = row.map(|values| Record::new(self.columns.clone(), values.clone()));
+        Slot::Record(Some(record.unwrap_or_else(|| Record::null(self.columns.clone()))))
     }
 
     fn values(&self, relation: i64) -> Vec<Value> {

@@ -9,6 +9,7 @@ use sql::{ObjectName, TransactionKind, TransactionModes};
 use crate::cursor::Cursor;
 use crate::environment::Environment;
 use crate::freezing::freeze_behind;
+use crate::notices::Notice;
 use crate::references;
 use crate::result::{QueryResult, Tag};
 use crate::settings::{ISOLATIONS, Setting};
@@ -16,6 +17,7 @@ use crate::transaction::Block;
 
 /// 25P01.
 const NO_ACTIVE_TRANSACTION: SqlState = SqlState("25P01");
+const NOTHING_IN_PROGRESS: &str = "there is no transaction in progress";
 
 pub(super) fn transact(environment: &mut Environment, kind: TransactionKind) -> Result<QueryResult> {
     let done = |tag| Ok(QueryResult::done(Tag::Done(tag)));
@@ -40,30 +42,14 @@ pub(super) fn transact(environment: &mut Environment, kind: TransactionKind) -> 
             }
             done("SET")
         }
-        TransactionKind::Commit => match ended(environment)? {
-            // What is still being read of it goes on.
-            Some(block) if block.has_failed() => {
-                roll_back(environment, &block);
-                done("ROLLBACK")
-            }
-            Some(block) => {
-                if let Err(error) = commit(environment, &block) {
-                    roll_back(environment, &block);
-                    return Err(error);
-                }
-                let of_block = |cursor: &&mut Cursor| cursor.holds && cursor.is_of(Some(&block));
-                environment.cursors.values_mut().filter(of_block).for_each(|cursor| cursor.block = None);
-                done("COMMIT")
-            }
-            // As in PostgreSQL, no error.
-            None => done("COMMIT"),
-        },
-        TransactionKind::Rollback => {
-            if let Some(block) = ended(environment)? {
-                roll_back(environment, &block);
+        TransactionKind::Commit(chain) => chained(environment, "COMMIT", chain, commit_block),
+        TransactionKind::Rollback(chain) => chained(environment, "ROLLBACK", chain, |environment| {
+            match ended(environment)? {
+                Some(block) => roll_back(environment, &block),
+                None => warn(environment, NO_ACTIVE_TRANSACTION, NOTHING_IN_PROGRESS),
             }
             done("ROLLBACK")
-        }
+        }),
         TransactionKind::Savepoint(name) => {
             block(environment, "SAVEPOINT")?.mark(name, environment.settings_now());
             done("SAVEPOINT")
@@ -79,6 +65,49 @@ pub(super) fn transact(environment: &mut Environment, kind: TransactionKind) -> 
             done("RELEASE")
         }
     }
+}
+
+/// COMMIT.
+fn commit_block(environment: &mut Environment) -> Result<QueryResult> {
+    let done = |tag| Ok(QueryResult::done(Tag::Done(tag)));
+    match ended(environment)? {
+        // What is still being read of it goes on.
+        Some(block) if block.has_failed() => {
+            roll_back(environment, &block);
+            done("ROLLBACK")
+        }
+        Some(block) => {
+            if let Err(error) = commit(environment, &block) {
+                roll_back(environment, &block);
+                return Err(error);
+            }
+            let of_block = |cursor: &&mut Cursor| cursor.holds && cursor.is_of(Some(&block));
+            environment.cursors.values_mut().filter(of_block).for_each(|cursor| cursor.block = None);
+            done("COMMIT")
+        }
+        // As in PostgreSQL, no error.
+        None => {
+            warn(environment, NO_ACTIVE_TRANSACTION, NOTHING_IN_PROGRESS);
+            done("COMMIT")
+        }
+    }
+}
+
+/// The end of a transaction; with AND CHAIN, the next one begins as it did.
+fn chained(
+    environment: &mut Environment,
+    name: &str,
+    chain: bool,
+    end: impl FnOnce(&mut Environment) -> Result<QueryResult>,
+) -> Result<QueryResult> {
+    if !chain {
+        return end(environment);
+    }
+    let before = block(environment, &format!("{name} AND CHAIN"))?;
+    let modes = TransactionModes { isolation: Some(before.isolation()), read_only: Some(before.is_read_only()) };
+    let result = end(environment)?;
+    begin(environment, modes)?;
+    Ok(result)
 }
 
 /// SET CONSTRAINTS. Outside of a block there is nothing to defer.
@@ -106,8 +135,9 @@ pub(crate) fn roll_back(environment: &mut Environment, block: &Block) {
 
 fn begin(environment: &mut Environment, modes: TransactionModes) -> Result<QueryResult> {
     if environment.block.is_some() {
-        let message = "there is already a transaction in progress";
-        return Err(Error::new(SqlState::ACTIVE_TRANSACTION, message).hint("SAVEPOINT marks a place to come back to"));
+        // As in PostgreSQL, no error: it goes on.
+        warn(environment, SqlState::ACTIVE_TRANSACTION, "there is already a transaction in progress");
+        return Ok(QueryResult::done(Tag::Done("BEGIN")));
     }
     let isolation = modes.isolation.unwrap_or_else(|| environment.settings.isolation());
     let is_read_only = modes.read_only.unwrap_or(false);
@@ -115,6 +145,11 @@ fn begin(environment: &mut Environment, modes: TransactionModes) -> Result<Query
         Block::new(environment.database.0.keeping_apart(), isolation, is_read_only, Some(environment.settings_now()));
     environment.block = Some(Arc::new(block));
     Ok(QueryResult::done(Tag::Done("BEGIN")))
+}
+
+fn warn(environment: &mut Environment, state: SqlState, message: &str) {
+    let message = message.to_owned();
+    environment.notices.push(Notice { level: "WARNING", state, message, detail: None, hint: None });
 }
 
 fn block<'a>(environment: &'a Environment, what: &str) -> Result<&'a Arc<Block>> {

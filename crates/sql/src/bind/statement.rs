@@ -221,8 +221,8 @@ impl Binder<'_> {
                 let kind = if *session { TransactionKind::SetDefault(modes) } else { TransactionKind::Set(modes) };
                 Ok(Statement::Transaction(kind))
             }
-            S::Commit { chain: false, .. } => Ok(Statement::Transaction(TransactionKind::Commit)),
-            S::Rollback { chain: false, savepoint: None } => Ok(Statement::Transaction(TransactionKind::Rollback)),
+            S::Commit { chain, .. } => Ok(Statement::Transaction(TransactionKind::Commit(*chain))),
+            S::Rollback { chain, savepoint: None } => Ok(Statement::Transaction(TransactionKind::Rollback(*chain))),
             S::Rollback { savepoint: Some(name), .. } => {
                 Ok(Statement::Transaction(TransactionKind::RollbackTo(fold(name))))
             }

@@ -148,6 +148,7 @@ impl Binder<'_> {
         stack::with_room(parse_depth(sql), || {
             let expr = kept_expression(sql)?;
             let names = std::mem::take(&mut self.names);
+            let variables = std::mem::take(&mut self.variables);
             let positions = self.text.positions.take();
             let parameters = std::mem::take(&mut self.arguments.parameters);
             let path = self.path_of_kept_text();
@@ -157,7 +158,7 @@ impl Binder<'_> {
             }
             self.arguments.parameters = parameters;
             self.text.positions = positions;
-            self.names = names;
+            (self.names, self.variables) = (names, variables);
             bound
         })?
     }

@@ -28,15 +28,11 @@ impl Parser<'_> {
         while self.eat(",") {
             targets.push(self.target()?);
         }
-        if of_array && self.is("slice") {
-            return Err(
-                base::Error::unsupported("FOREACH ... SLICE").at(u32::try_from(self.tokens[self.at].range.start).ok())
-            );
-        }
+        let slice = if of_array && self.eat("slice") { self.whole_number()? } else { 0 };
         self.expect("in")?;
         let range = if of_array {
             self.expect("array")?;
-            Range::Elements(self.sql_until(&["loop"])?)
+            Range::Elements(self.sql_until(&["loop"])?, slice)
         } else {
             self.range()?
         };

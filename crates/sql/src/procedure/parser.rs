@@ -98,6 +98,17 @@ impl<'a> Parser<'a> {
         Ok(name)
     }
 
+    /// A number without a point.
+    pub fn whole_number(&mut self) -> Result<usize> {
+        let number = match self.kind() {
+            Kind::Number => self.body[self.tokens[self.at].range.clone()].parse().ok(),
+            _ => None,
+        };
+        let number = number.ok_or_else(|| self.unexpected("expected a whole number"))?;
+        self.next();
+        Ok(number)
+    }
+
     /// A name of one or more parts.
     pub fn names(&mut self) -> Result<Vec<String>> {
         let mut parts = vec![if *self.kind() == Kind::Parameter { self.parameter() } else { self.name()? }];

@@ -115,7 +115,12 @@ impl Parser<'_> {
             }
             let at = self.tokens[self.at].range.start;
             let item = self.name()?;
-            const STACKED: [&str; 5] = [
+            const STACKED: [&str; 10] = [
+                "constraint_name",
+                "table_name",
+                "schema_name",
+                "column_name",
+                "pg_datatype_name",
                 "returned_sqlstate",
                 "message_text",
                 "pg_exception_detail",

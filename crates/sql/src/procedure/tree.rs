@@ -175,8 +175,8 @@ pub enum Range {
     },
     /// The rows of a query.
     Rows(Query),
-    /// FOREACH ... IN ARRAY.
-    Elements(Sql),
+    /// FOREACH ... IN ARRAY: values, or with SLICE arrays of so many dimensions.
+    Elements(Sql, usize),
 }
 
 /// What a step does.

@@ -3,24 +3,14 @@
 use std::sync::Arc;
 
 use base::{Error, Result};
-use catalog::Field;
 use sql::procedure::{self as tree, Shape};
-use types::{SqlType, StructField};
+use types::SqlType;
 
 use super::super::program::{BlockCode, Guard};
-use super::super::scope::{Kind, Scope};
+use super::super::scope::{Kind, Scope, kind_of};
 use super::cursor::quoted_text;
 use super::{Compiler, no_variable};
 use crate::resolver::Resolver;
-
-/// What a variable of that type holds.
-fn kind_of(sql_type: SqlType) -> Kind {
-    let field = |of: &StructField| Field { name: of.name.clone(), sql_type: of.sql_type, nullable: true };
-    match sql_type.structure().filter(|of| of.is_row) {
-        Some(of) => Kind::Row(of.fields.iter().map(field).collect()),
-        None => Kind::Scalar(sql_type),
-    }
-}
 
 impl Compiler<'_> {
     pub(super) fn block(&mut self, block: &tree::Block) -> Result<BlockCode> {
@@ -53,7 +43,7 @@ impl Compiler<'_> {
                 shape => {
                     let kind = self.kind(shape).map_err(|e| e.nowhere())?;
                     let slot = self.variable(&declaration.name, kind);
-                    if let Shape::Type(name) = shape
+                    if let (Shape::Type(name), Kind::Scalar(_)) = (shape, &self.variables[slot].kind)
                         && sql::names_domain(name, &Resolver::new(self.environment))
                     {
                         self.is_of_domain(slot, name);

@@ -90,7 +90,9 @@ impl Compiler<'_> {
                 (Range::Cursor(cursor, opening), vec![Place { slot, field: None, subscript: None, shown }])
             }
             tree::Range::Rows(query) => (Range::Rows(self.query(query)), self.places(targets)?),
-            tree::Range::Elements(array) => (Range::Elements(self.expression(array)), self.places(targets)?),
+            tree::Range::Elements(array, slice) => {
+                (Range::Elements(self.expression(array), *slice), self.places(targets)?)
+            }
         };
         let (number, code) = self.loop_body(label, steps)?;
         self.scope = outside;

@@ -110,9 +110,9 @@ impl Binder<'_> {
     fn default_argument(&mut self, parameter: &RoutineParameter) -> Result<Expr> {
         let text = parameter.default.as_deref().unwrap_or("NULL");
         let expr = kept_expression(text)?;
-        let positions = self.text.positions.take();
+        let (positions, variables) = (self.text.positions.take(), std::mem::take(&mut self.variables));
         let bound = self.expr(&expr);
-        self.text.positions = positions;
+        (self.text.positions, self.variables) = (positions, variables);
         bound
     }
 }
@@ -166,6 +166,21 @@ fn takes(to: SqlType, expr: &Expr) -> bool {
     let from = expr.sql_type;
     if from == to || from == SqlType::Null {
         // A literal is what it is read as.
+        return true;
+    }
+    if let (Some(own), Some(given)) = (to.structure(), from.structure())
+        && own.is_row
+        && given.is_row
+    {
+        let pairs = own.fields.iter().zip(&given.fields);
+        return own.fields.len() == given.fields.len()
+            && pairs.into_iter().all(|(own, given)| takes_type(own.sql_type, given.sql_type));
+    }
+    takes_type(to, from)
+}
+
+fn takes_type(to: SqlType, from: SqlType) -> bool {
+    if from == to {
         return true;
     }
     let is_wider = from.is_numeric() && to.is_numeric() && rank(from) <= rank(to);
