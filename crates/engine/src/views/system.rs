@@ -8,6 +8,7 @@ mod constraints;
 mod empty;
 mod information;
 mod inheritance;
+mod listed;
 mod postgres;
 mod routines;
 mod triggers;
@@ -62,7 +63,8 @@ pub(crate) fn system_table(
         .chain(routines::TABLES)
         .chain(constraints::TABLES)
         .chain(triggers::TABLES)
-        .chain(inheritance::TABLES);
+        .chain(inheritance::TABLES)
+        .chain(listed::TABLES);
     let Some(table) = all.find(|table| table.schema == schema && table.name == name) else {
         let columns = empty::columns(name).filter(|_| schema == PG_CATALOG)?;
         return Some(small_table(&columns, Vec::new()));
@@ -86,7 +88,8 @@ pub(crate) fn number_of(catalog: &CatalogSnapshot, schema: Option<&str>, name: &
             .chain(routines::TABLES)
             .chain(constraints::TABLES)
             .chain(triggers::TABLES)
-            .chain(inheritance::TABLES);
+            .chain(inheritance::TABLES)
+            .chain(listed::TABLES);
         all.any(|t| t.schema == PG_CATALOG && t.name == name) || empty::columns(name).is_some()
     };
     own.or_else(|| is_there().then(|| oid("table", PG_CATALOG, name)))

@@ -3,6 +3,7 @@
 //! All actions of a statement are applied to what the table is; then one query says what its rows are (`rows`). They are in
 //! PostgreSQL's order: something is dropped before types change, columns are added before constraints.
 
+mod constraints;
 mod identity;
 mod rows;
 mod texts;
@@ -93,6 +94,11 @@ impl Binder<'_> {
             return Altered::new(before, name).restart(column_name, number);
         }
         let mut altered = Altered::new(before, name);
+        if let [Action::RenameConstraint { old_name, new_name }] = alter.operations.as_slice()
+            && altered.has_index(&fold(old_name))
+        {
+            return Ok(altered.rename_index(fold(old_name), fold(new_name)));
+        }
         let mut actions: Vec<&Action> = alter.operations.iter().collect();
         actions.sort_by_key(|action| pass(action));
         for action in actions {
@@ -143,7 +149,7 @@ impl Binder<'_> {
                 column_def.options.iter().try_for_each(|option| match &option.option {
                     ast::ColumnOption::ForeignKey(key) => {
                         let name = option.name.as_ref().or(key.name.as_ref());
-                        self.add_foreign_key(key, name, std::slice::from_ref(&column_def.name), false, altered)
+                        self.add_foreign_key(key, name, std::slice::from_ref(&column_def.name), altered)
                     }
                     _ => Ok(()),
                 })
@@ -169,6 +175,7 @@ impl Binder<'_> {
             Action::RenameConstraint { old_name, new_name } => {
                 altered.rename_constraint(&fold(old_name), fold(new_name))
             }
+            Action::ValidateConstraint { name } => altered.validate_constraint(&fold(name)),
             // There is one user, and no trigger, rule or cluster.
             Action::OwnerTo { .. } | Action::EnableTrigger { .. } | Action::DisableTrigger { .. } => Ok(()),
             other => unsupported(format!("ALTER TABLE ... {other}"), position),
@@ -281,9 +288,7 @@ impl Binder<'_> {
                 altered.table.checks.push(check);
                 Ok(())
             }
-            TableConstraint::ForeignKey(key) => {
-                self.add_foreign_key(key, key.name.as_ref(), &key.columns, not_valid, altered)
-            }
+            TableConstraint::ForeignKey(key) => self.add_foreign_key(key, key.name.as_ref(), &key.columns, altered),
             other => {
                 let is_primary = matches!(other, TableConstraint::PrimaryKey(_));
                 if is_primary && altered.has_deferrable_key() {
@@ -308,12 +313,8 @@ impl Binder<'_> {
         key: &ast::ForeignKeyConstraint,
         name: Option<&ast::Ident>,
         columns: &[ast::Ident],
-        not_valid: bool,
         altered: &mut Altered<'_>,
     ) -> Result<()> {
-        if not_valid {
-            return unsupported("a foreign key that is NOT VALID", altered.table.name.position);
-        }
         let places = altered.attributes();
         let unique = altered.before.statistics.indexes().into_iter().filter(IndexStatistics::is_unique_of_all);
         let moved = |index: IndexStatistics| index.attributes().iter().map(|&a| places[a]).collect::<Option<Vec<_>>>();
@@ -571,24 +572,6 @@ impl Altered<'_> {
         } else {
             self.dropped_keys.push((name.to_owned(), if_exists));
         }
-        Ok(())
-    }
-
-    fn rename_constraint(&mut self, name: &str, to: String) -> Result<()> {
-        let is_key = name == self.key_name() && !self.table.primary_key.is_empty() || self.has_index(name);
-        let is_taken = self.table.checks.iter().any(|check| check.name == to);
-        match self.table.checks.iter_mut().find(|check| check.name == name) {
-            Some(_) if is_taken => {
-                let message = format!("constraint \"{to}\" for relation \"{}\" already exists", self.relation());
-                return Err(Error::new(SqlState::DUPLICATE_OBJECT, message));
-            }
-            Some(check) => check.name = to,
-            None if is_key => {
-                return unsupported("another name of a key", self.table.name.position);
-            }
-            None => return Err(self.no_constraint(name)),
-        }
-        self.table.checks.sort_by(|a, b| a.name.cmp(&b.name));
         Ok(())
     }
 }

@@ -1,0 +1,66 @@
+//! RENAME CONSTRAINT and VALIDATE CONSTRAINT. A key with another name is dropped and made anew, which asks the rows once more.
+
+use base::{Error, Result, SqlState};
+use catalog::ForeignKey;
+
+use super::Altered;
+use crate::bind::unsupported;
+use crate::{ObjectKind, ObjectName, Statement};
+
+impl Altered<'_> {
+    pub(super) fn rename_constraint(&mut self, name: &str, to: String) -> Result<()> {
+        let is_primary = name == self.key_name() && !self.table.primary_key.is_empty();
+        let is_taken = self.table.checks.iter().any(|check| check.name == to)
+            || self.before.foreign_keys.iter().any(|key| key.name == to)
+            || self.has_index(&to)
+            || to == self.key_name() && !self.table.primary_key.is_empty();
+        let is_known = self.table.checks.iter().any(|check| check.name == name)
+            || self.before.foreign_keys.iter().any(|key| key.name == name)
+            || self.has_index(name)
+            || is_primary;
+        if is_known && is_taken {
+            let message = format!("constraint \"{to}\" for relation \"{}\" already exists", self.relation());
+            return Err(Error::new(SqlState::DUPLICATE_OBJECT, message));
+        }
+        if let Some(check) = self.table.checks.iter_mut().find(|check| check.name == name) {
+            check.name = to;
+            self.table.checks.sort_by(|a, b| a.name.cmp(&b.name));
+            return Ok(());
+        }
+        if let Some(key) = self.before.foreign_keys.iter().find(|key| key.name == name) {
+            self.dropped_keys.push((name.to_owned(), false));
+            self.table.foreign_keys.push(ForeignKey { name: to, ..key.clone() });
+            return Ok(());
+        }
+        match is_known {
+            true => unsupported("another name of a key", self.table.name.position),
+            false => Err(self.no_constraint(name)),
+        }
+    }
+
+    /// Another name of an index, by which a UNIQUE constraint is called.
+    pub(super) fn rename_index(&self, name: String, to: String) -> Statement {
+        let ObjectName { schema, position, .. } = &self.table.name;
+        let name = ObjectName { schema: schema.clone(), name, position: *position };
+        Statement::Rename { kind: ObjectKind::Index, name, to, if_exists: false }
+    }
+
+    /// Asks the rows for a CHECK that was NOT VALID. Foreign keys have been asked for.
+    pub(super) fn validate_constraint(&mut self, name: &str) -> Result<()> {
+        if self.table.checks.iter().any(|check| check.name == name) {
+            self.new_checks.push(name.to_owned());
+            return Ok(());
+        }
+        if self.before.foreign_keys.iter().any(|key| key.name == name) {
+            return Ok(());
+        }
+        if self.has_index(name) || name == self.key_name() && !self.table.primary_key.is_empty() {
+            let message = format!(
+                "constraint \"{name}\" of relation \"{}\" is not a foreign key or check constraint",
+                self.relation()
+            );
+            return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message));
+        }
+        Err(self.no_constraint(name))
+    }
+}
