@@ -1,10 +1,12 @@
-//! ALTER TABLE, ALTER VIEW and ALTER SEQUENCE ... SET SCHEMA: an entry goes elsewhere, and what names it goes along.
+//! ALTER TABLE, ALTER VIEW and ALTER SEQUENCE ... SET SCHEMA and RENAME TO: an entry goes elsewhere, and what names it goes along.
+
+use std::sync::Arc;
 
 use base::{Error, Result, SqlState};
 
 use crate::sequences::shown;
 use crate::tables::{Name, canonical, no_schema};
-use crate::{Catalog, CatalogSnapshot, Commented, Kind, Owner};
+use crate::{Catalog, CatalogSnapshot, Commented, Kind, Owner, TableEntry, View};
 
 impl Catalog {
     /// Puts a sequence into another schema; 0A000 if it goes with a column.
@@ -96,5 +98,74 @@ impl CatalogSnapshot {
         self.change_foreign_keys(|keys| {
             keys.iter_mut().filter(|k| k.references == *key).for_each(|k| k.references.0 = to.to_owned());
         });
+    }
+}
+
+impl CatalogSnapshot {
+    /// The text of a view, unless it reads several entries of a name.
+    pub fn text_of(&self, (schema, name): &Name, read: &str) -> Option<&str> {
+        let view = match self.find(Some(schema), name)? {
+            TableEntry::View(view) => view,
+            TableEntry::Table(table) => table.definition.as_ref()?,
+        };
+        (view.reads.iter().filter(|(_, name)| name == read).count() == 1).then_some(&*view.sql)
+    }
+
+    /// A view has another text, in which what it reads has another name.
+    fn retell(&mut self, view: &Name, text: &str, read: &Name, to: &str) {
+        let retell = |view: &mut Arc<View>| {
+            let view = Arc::make_mut(view);
+            text.clone_into(&mut view.sql);
+            let of = |(schema, name): &&mut (Option<String>, String)| {
+                canonical(schema.as_deref()) == read.0 && *name == read.1
+            };
+            view.reads.iter_mut().filter(of).for_each(|(_, name)| to.clone_into(name));
+        };
+        match self.schemas.get_mut(&view.0).and_then(|entries| entries.get_mut(&view.1)) {
+            Some(TableEntry::View(view)) => retell(view),
+            Some(TableEntry::Table(table)) => Arc::make_mut(table).definition.iter_mut().for_each(retell),
+            None => {}
+        }
+    }
+}
+
+impl Catalog {
+    /// Gives a table or view another name. Views that read it name it in their text, so they have another one then, or are error
+    /// 2BP01.
+    pub fn rename(
+        &self,
+        kind: Kind,
+        (schema, name): (Option<&str>, &str),
+        to: &str,
+        retold: &[((String, String), String)],
+    ) -> Result<()> {
+        self.change(|catalog| {
+            let found = catalog.lookup(schema, name)?.kind();
+            if found != kind {
+                return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, format!("\"{name}\" is not a {}", kind.name())));
+            }
+            if catalog.is_taken(schema, to) {
+                return Err(Error::new(SqlState::DUPLICATE_TABLE, format!("relation \"{to}\" already exists")));
+            }
+            let key = (canonical(schema).to_owned(), name.to_owned());
+            let is_retold = |reader: &Name| retold.iter().any(|(view, _)| view == reader);
+            if let Some((_, view)) = catalog.readers(&key).find(|reader| !is_retold(reader)) {
+                let message = format!("cannot rename {} {name} because the view {view} reads it", kind.name());
+                return Err(
+                    Error::new(SqlState::DEPENDENT_OBJECTS, message).hint("drop the view before, and make it anew")
+                );
+            }
+            if let Some(entries) = catalog.schemas.get_mut(&key.0)
+                && let Some(entry) = entries.remove(name)
+            {
+                entries.insert(to.to_owned(), entry);
+            }
+            retold.iter().for_each(|(view, text)| catalog.retell(view, text, &key, to));
+            catalog.move_comments_of_table(&key, to);
+            catalog.own_by(&key, to);
+            catalog.refer_by(&key, to);
+            catalog.move_kin(&key, &(key.0.clone(), to.to_owned()));
+            Ok(())
+        })
     }
 }

@@ -256,7 +256,7 @@ impl CatalogSnapshot {
     }
 
     /// The views that read the entry of that name themselves.
-    pub(crate) fn readers(&self, read: &Name) -> impl Iterator<Item = Name> {
+    pub fn readers(&self, read: &Name) -> impl Iterator<Item = Name> {
         let names = |view: &View| view.reads.iter().any(|(s, n)| canonical(s.as_deref()) == read.0 && *n == read.1);
         let reads = move |entry: &TableEntry| match entry {
             TableEntry::Table(table) => table.definition.as_deref().is_some_and(names),
@@ -419,36 +419,6 @@ impl Catalog {
             let entries = catalog.schemas.get_mut(schema).ok_or_else(|| no_schema(schema))?;
             entries.insert(name.to_owned(), entry);
             Ok(true)
-        })
-    }
-
-    /// Gives a table or view another name. Views that read it name it in their text, so they are error 2BP01.
-    pub fn rename(&self, kind: Kind, (schema, name): (Option<&str>, &str), to: &str) -> Result<()> {
-        self.change(|catalog| {
-            let found = catalog.lookup(schema, name)?.kind();
-            if found != kind {
-                return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, format!("\"{name}\" is not a {}", kind.name())));
-            }
-            if catalog.is_taken(schema, to) {
-                return Err(Error::new(SqlState::DUPLICATE_TABLE, format!("relation \"{to}\" already exists")));
-            }
-            let key = (canonical(schema).to_owned(), name.to_owned());
-            if let Some((_, view)) = catalog.readers(&key).next() {
-                let message = format!("cannot rename {} {name} because the view {view} reads it", kind.name());
-                return Err(
-                    Error::new(SqlState::DEPENDENT_OBJECTS, message).hint("drop the view before, and make it anew")
-                );
-            }
-            if let Some(entries) = catalog.schemas.get_mut(&key.0)
-                && let Some(entry) = entries.remove(name)
-            {
-                entries.insert(to.to_owned(), entry);
-            }
-            catalog.move_comments_of_table(&key, to);
-            catalog.own_by(&key, to);
-            catalog.refer_by(&key, to);
-            catalog.move_kin(&key, &(key.0.clone(), to.to_owned()));
-            Ok(())
         })
     }
 

@@ -11,6 +11,7 @@ mod index;
 mod load;
 mod locking;
 mod prepared;
+mod readers;
 mod routine;
 mod session;
 mod show;

@@ -18,6 +18,7 @@ mod parse;
 mod position;
 pub mod procedure;
 mod resolver;
+mod retell;
 mod split;
 mod statement;
 mod walk;
@@ -29,6 +30,7 @@ pub use bind::{
 pub use literals::{Literal, Template};
 pub use parse::{Parsed, parse, parse_depth, parse_script};
 pub use resolver::{ComputedColumn, DomainColumn, Kin, Resolved, Resolver, Series, SeriesBounds, Table};
+pub use retell::with_table_renamed;
 pub use split::{Piece, bytes_of_statements, given_data, next_piece, reads_stdin, split};
 pub use statement::{
     AlterTable, Change, ChangeKind, ColumnDefinition, Copy, CopyTarget, CreateIndex, CreateTable, CreateView,

@@ -1,33 +1,25 @@
 //! ALTER TABLE: the table gets other constraints, or its rows are written anew as another relation, in a transaction.
-//!
-//! Views are texts, so what they mean is asked before and after: one that would be another is refused, or dropped.
+//! What views mean is asked before and after (`readers`): one that would be another is refused, or dropped.
 
 use std::sync::Arc;
 
 use base::{Error, Result, SqlState};
-use catalog::{
-    Alteration, CatalogSnapshot, Computed, ForeignKey, IndexDefinition, IndexPart, Kind, TableEntry, TableIndex,
-    canonical,
-};
+use catalog::{Alteration, Computed, ForeignKey, IndexDefinition, IndexPart, TableEntry, TableIndex, canonical};
 use plan::Plan;
-use sql::{AlterTable, IndexShape, ObjectName, Statement};
+use sql::{AlterTable, IndexShape, ObjectName};
 use storage::index::OrderedIndex;
 use storage::{Relation, Schema};
-use types::SqlType;
 
 use super::ask::ask;
 use super::definition::{new_relation, schema};
 use super::load::fill;
+use super::readers::Views;
 use crate::environment::Environment;
 use crate::execute;
 use crate::references;
-use crate::resolver::Resolver;
 use crate::result::{QueryResult, Tag};
 use crate::source::Source;
 use crate::transaction::Block;
-
-/// Names and types of what a view gives; none if its query is none any more.
-type Output = Option<Vec<(String, SqlType)>>;
 
 pub(super) fn alter(environment: &Environment, alter: AlterTable) -> Result<QueryResult> {
     let AlterTable { table, source, rewrites, rows, attributes: places, dropped_keys, renamed, dropped, cascade } =
@@ -275,79 +267,4 @@ fn of_index(error: Error, relation: &Relation) -> Error {
     let message = format!("could not create unique index \"{}_pkey\"", relation.name());
     let detail = error.get_detail().unwrap_or_default().replace("already exists.", "is duplicated.");
     Error::new(SqlState::UNIQUE_VIOLATION, message).detail(detail)
-}
-
-/// The views that read a table, with what they give.
-struct Views(Vec<(String, String, Output)>);
-
-impl Views {
-    fn of(environment: &Environment, name: &ObjectName) -> Self {
-        let catalog = environment.catalog();
-        let readers = catalog.all_readers(name.schema.as_deref(), &name.name);
-        let with_output = |(schema, name): (String, String)| {
-            let output = output(environment, &catalog, &schema, &name);
-            (schema, name, output)
-        };
-        Self(readers.into_iter().map(with_output).collect())
-    }
-
-    /// Drops the views that do not give what they gave, if that is wanted; else they are errors.
-    fn check(
-        self,
-        environment: &Environment,
-        table: &ObjectName,
-        renamed: &[(String, String)],
-        dropped: Option<&String>,
-        cascade: bool,
-    ) -> Result<()> {
-        let catalog = environment.catalog();
-        for (schema, name, before) in self.0 {
-            let now = output(environment, &catalog, &schema, &name);
-            let same = |(old, new): (&(String, SqlType), &(String, SqlType))| {
-                old.1 == new.1 && (old.0 == new.0 || renamed.iter().any(|(from, to)| (from, to) == (&old.0, &new.0)))
-            };
-            let is_same = match (&before, &now) {
-                (None, _) => true,
-                (Some(before), Some(now)) => before.len() <= now.len() && before.iter().zip(now).all(same),
-                (Some(_), None) => false,
-            };
-            if is_same {
-                continue;
-            }
-            if !cascade {
-                return Err(refused(table, dropped, &name).at(table.position));
-            }
-            let kept = environment.catalog_of(Some(&schema));
-            kept.drop(Kind::View, &[(Some(&schema), &name)], true, true)?;
-        }
-        Ok(())
-    }
-}
-
-/// What a view's query gives.
-fn output(environment: &Environment, catalog: &CatalogSnapshot, schema: &str, name: &str) -> Output {
-    let Some(TableEntry::View(view)) = catalog.find(Some(schema), name) else { return None };
-    let room = sql::parse_depth(&view.sql);
-    let bound = base::stack::with_room(room, || {
-        let resolver = Resolver::new(environment);
-        sql::parse(&view.sql).and_then(|parsed| sql::bind(&parsed, &resolver, &[]))
-    });
-    let Ok(Ok(Statement::Query(plan))) = bound else { return None };
-    let columns = plan.output.iter().take(view.columns.len());
-    Some(columns.map(|(name, column)| (name.clone(), plan.columns[*column].sql_type)).collect())
-}
-
-#[cold]
-fn refused(table: &ObjectName, dropped: Option<&String>, view: &str) -> Error {
-    let table = &table.name;
-    match dropped {
-        Some(column) => {
-            let message = format!("cannot drop column {column} of table {table} because other objects depend on it");
-            Error::new(SqlState::DEPENDENT_OBJECTS, message)
-                .detail(format!("view {view} depends on column {column} of table {table}"))
-                .hint("DROP ... CASCADE drops the dependent objects too")
-        }
-        None => Error::unsupported(format!("changing columns of table {table} that the view {view} reads"))
-            .hint("drop the view before, and make it anew"),
-    }
 }

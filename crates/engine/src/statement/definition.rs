@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use base::{Error, Result, SqlState};
 use catalog::{
-    Catalog, Commented, Computed, ForeignKey, IfExists, Kind, Kinship, Owner, TEMPORARY_SCHEMA, Table, TableEntry, View,
+    Catalog, Commented, Computed, ForeignKey, IfExists, Kind, Kinship, Owner, TEMPORARY_SCHEMA, Table, TableEntry,
+    View, canonical,
 };
 use functions::Sequence;
 use functions::sequence::Shape;
@@ -15,6 +16,7 @@ use storage::{Attribute, Relation, Schema};
 use types::SqlType;
 
 use super::ask::ask;
+use super::readers::Views;
 use super::{index, load, result_columns, rows_tag, user_type};
 use crate::environment::Environment;
 use crate::execute;
@@ -322,7 +324,19 @@ pub(super) fn rename(
     if kind == ObjectKind::Index {
         return index::rename(environment, name, to, if_exists).map_err(|e| e.at(name.position));
     }
-    altered(environment, kind, name, if_exists, |catalog, kind, name| catalog.rename(kind, name, to))
+    let located = environment.located(name);
+    let views = Views::of(environment, &located);
+    let result = altered(environment, kind, name, if_exists, |catalog, kind, (schema, name)| {
+        let snapshot = catalog.snapshot();
+        let key = (canonical(schema).to_owned(), name.to_owned());
+        let retold = snapshot.readers(&key).filter_map(|view| {
+            let text = sql::with_table_renamed(snapshot.text_of(&view, &key.1)?, (&key.0, &key.1), to)?;
+            Some((view, text))
+        });
+        catalog.rename(kind, (schema, name), to, &retold.collect::<Vec<_>>())
+    })?;
+    views.check(environment, &located, &[], None, false)?;
+    Ok(result)
 }
 
 /// ALTER TABLE and ALTER VIEW ... SET SCHEMA.
