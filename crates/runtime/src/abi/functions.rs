@@ -326,21 +326,36 @@ functions! {
         Ok(Slot::default())
     }
     fn collect_words(worker, words, args) {
-        let mut entry = [0; MOST_OF_ENTRY];
-        let entry = &mut entry[..words as usize];
-        entry.iter_mut().enumerate().for_each(|(at, word)| *word = word_of_integer(args.slot(at + 1).as_i64()));
-        (*args.pointer::<Values>(0)).add_entry(worker, entry)?;
+        let word = |at: usize| word_of_integer(args.slot(at + 1).as_i64());
+        let list = &mut *args.pointer::<Values>(0);
+        match words {
+            1 => list.add_entry(worker, [word(0)])?,
+            2 => list.add_entry(worker, [word(0), word(1)])?,
+            3 => list.add_entry(worker, [word(0), word(1), word(2)])?,
+            _ => {
+                let mut entry = [0; MOST_OF_ENTRY];
+                let entry = &mut entry[..words as usize];
+                entry.iter_mut().enumerate().for_each(|(at, of)| *of = word(at));
+                list.add_words(worker, entry)?;
+            }
+        }
         Ok(Slot::default())
     }
     fn collect_text(worker, words, args) {
         let words = words as usize;
         let text = worker.keep_text(args.str(words + 1))?;
-        let mut entry = [0; MOST_OF_ENTRY];
-        let entry = &mut entry[..words + 2];
-        let (order, of) = entry.split_at_mut(words);
-        order.iter_mut().enumerate().for_each(|(at, word)| *word = word_of_integer(args.slot(at + 1).as_i64()));
-        of.copy_from_slice(&text.words());
-        (*args.pointer::<Values>(0)).add_entry(worker, entry)?;
+        let word = |at: usize| word_of_integer(args.slot(at + 1).as_i64());
+        let list = &mut *args.pointer::<Values>(0);
+        match words {
+            0 => list.add_text(worker, &[], text)?,
+            1 => list.add_text(worker, &[word(0)], text)?,
+            _ => {
+                let mut order = [0; MOST_OF_ENTRY];
+                let order = &mut order[..words];
+                order.iter_mut().enumerate().for_each(|(at, of)| *of = word(at));
+                list.add_text(worker, order, text)?;
+            }
+        }
         Ok(Slot::default())
     }
     fn collect_merge(worker, immediate, args) {

@@ -89,18 +89,58 @@ impl Values {
     /// # Safety
     /// As for [`add`](Self::add); all entries of a list are of as many words, and no more than [`MOST_OF_ENTRY`].
     #[inline]
-    pub(crate) unsafe fn add_entry(&mut self, worker: &mut Worker, entry: &[u64]) -> Result<()> {
-        debug_assert!((1..=MOST_OF_ENTRY).contains(&entry.len()));
+    pub(crate) unsafe fn add_entry<const W: usize>(&mut self, worker: &mut Worker, entry: [u64; W]) -> Result<()> {
+        const { assert!(1 <= W && W <= MOST_OF_ENTRY) };
         if self.next == self.end {
             // SAFETY: as the caller promises.
-            unsafe { self.grow(worker, entry.len())? };
+            unsafe { self.grow(worker, W)? };
         }
         // SAFETY: chunks have room for whole entries.
         unsafe {
-            self.next.copy_from_nonoverlapping(entry.as_ptr(), entry.len());
-            self.next = self.next.add(entry.len());
+            self.next.cast::<[u64; W]>().write(entry);
+            self.next = self.next.add(W);
         }
         Ok(())
+    }
+
+    /// Adds an entry that is a text behind words.
+    ///
+    /// # Safety
+    /// As for [`add_entry`](Self::add_entry).
+    #[inline]
+    pub(crate) unsafe fn add_text(&mut self, worker: &mut Worker, words: &[u64], text: Str) -> Result<()> {
+        let [a, b] = text.words();
+        // SAFETY: as the caller promises.
+        unsafe {
+            match *words {
+                [] => self.add_entry(worker, [a, b]),
+                [first] => self.add_entry(worker, [first, a, b]),
+                [first, second] => self.add_entry(worker, [first, second, a, b]),
+                [first, second, third] => self.add_entry(worker, [first, second, third, a, b]),
+                [first, second, third, fourth] => self.add_entry(worker, [first, second, third, fourth, a, b]),
+                _ => Err(Error::internal("an entry of too many words")),
+            }
+        }
+    }
+
+    /// Adds an entry of words.
+    ///
+    /// # Safety
+    /// As for [`add_entry`](Self::add_entry).
+    #[inline]
+    pub(crate) unsafe fn add_words(&mut self, worker: &mut Worker, words: &[u64]) -> Result<()> {
+        // SAFETY: as the caller promises.
+        unsafe {
+            match *words {
+                [a] => self.add_entry(worker, [a]),
+                [a, b] => self.add_entry(worker, [a, b]),
+                [a, b, c] => self.add_entry(worker, [a, b, c]),
+                [a, b, c, d] => self.add_entry(worker, [a, b, c, d]),
+                [a, b, c, d, e] => self.add_entry(worker, [a, b, c, d, e]),
+                [a, b, c, d, e, f] => self.add_entry(worker, [a, b, c, d, e, f]),
+                _ => Err(Error::internal("an entry of too many words")),
+            }
+        }
     }
 
     /// The texts in the order of their entries, each behind the separator but the first. 54000.
@@ -365,10 +405,10 @@ mod tests {
                     }
                     let text = format!("{:03}{}", random.below(900), "x".repeat(random.index(14)));
                     let kept = worker.text(&text).unwrap();
-                    let entry: Vec<u64> = order.iter().map(|&w| word_of_integer(w)).chain(kept.words()).collect();
+                    let before: Vec<u64> = order.iter().map(|&w| word_of_integer(w)).collect();
                     let list = if ordered { row * 3 / rows } else { random.below(3) as i64 };
                     // SAFETY: lists of this worker's query; texts live as long as its morsel.
-                    unsafe { lists[list as usize].add_entry(&mut worker, &entry).unwrap() };
+                    unsafe { lists[list as usize].add_text(&mut worker, &before, kept).unwrap() };
                     expected.push((order, text));
                 }
                 expected.sort_by(|a, b| {

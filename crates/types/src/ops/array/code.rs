@@ -143,6 +143,7 @@ pub fn word_of_float(f: f64) -> i64 {
 }
 
 /// Writes the element of a word, or NULL, where as many bytes are as its type's [`stride`].
+#[inline]
 pub fn write_word(to: &mut [u8], word: Option<i64>, physical: Physical) {
     let Some(word) = word else {
         to.fill(0);
@@ -158,7 +159,15 @@ pub fn write_word(to: &mut [u8], word: Option<i64>, physical: Physical) {
         }
         _ => (word as u64).wrapping_add(1 << sign(physical)) & mask(physical) as u64,
     };
-    to.copy_from_slice(&spread(bits)[SPREAD - to.len()..]);
+    let bytes = spread(bits);
+    // Of the usual widths a move or two.
+    if let Ok(to) = <&mut [u8; SPREAD]>::try_from(&mut *to) {
+        *to = bytes;
+    } else if let (Ok(to), Some(last)) = (<&mut [u8; 5]>::try_from(&mut *to), bytes.last_chunk()) {
+        *to = *last;
+    } else {
+        to.copy_from_slice(&bytes[SPREAD - to.len()..]);
+    }
     to[0] |= VALUE;
 }
 
