@@ -124,7 +124,7 @@ impl Parameter {
             Self::Json => SqlType::Json,
             Self::Jsonb => SqlType::Jsonb,
             Self::Any if from == SqlType::Null => SqlType::Text,
-            Self::Any => from,
+            Self::Any => from.closed(),
             Self::Texts => SqlType::array_of(SqlType::Text),
             Self::Integers => SqlType::array_of(SqlType::Integer),
             Self::OrNull(of) => return of.accept(from),
@@ -135,7 +135,7 @@ impl Parameter {
             // An untyped literal is text where it can be, else a double rather than another number.
             return Some((if self == Self::Text { 0 } else { 1 + u32::from(self != Self::Double) }, to));
         }
-        if from == to {
+        if from == to || from.is_open_list() && (to.is_array() || self == Self::Any) {
             return Some((0, to));
         }
         match (number_rank(from), number_rank(to)) {
@@ -210,12 +210,24 @@ fn accept_bound(from: SqlType, of: SqlType) -> Option<u32> {
 
 /// The common type of all elements; none if there is no array, or no such type.
 fn element_of<'t>(mut pairs: impl Iterator<Item = (&'t Parameter, &'t SqlType)>) -> Option<SqlType> {
+    let (mut is_open, mut is_text) = (false, false);
     let common = pairs.try_fold(SqlType::Null, |common, (p, &a)| match p {
+        Parameter::Array if a == SqlType::array_of(SqlType::Null) => {
+            is_open = true;
+            Some(common)
+        }
         Parameter::Array if a != SqlType::Null => common_type(common, a.element()?),
-        Parameter::Element => common_type(common, a),
+        Parameter::Element => {
+            is_text |= a == SqlType::Null;
+            common_type(common, a)
+        }
         _ => Some(common),
     })?;
-    (common != SqlType::Null).then_some(common)
+    match common {
+        // An untyped literal that is put into a list of nothing, or looked for there, is a text.
+        SqlType::Null => is_open.then_some(if is_text { SqlType::Text } else { SqlType::Integer }),
+        known => Some(known.closed()),
+    }
 }
 
 impl ScalarFunction {

@@ -253,6 +253,20 @@ impl SqlType {
         matches!(self, Self::Array(_))
     }
 
+    /// Whether it is that of a list whose elements nothing gives a type: `[]`, `[[], []]`.
+    pub fn is_open_list(self) -> bool {
+        self.element().is_some_and(|element| element == Self::Null || element.is_open_list())
+    }
+
+    /// The type that such a list has where nothing around it says another: one of integers, as in DuckDB. Any other type as it is.
+    pub fn closed(self) -> Self {
+        match self.element() {
+            Some(Self::Null) => Self::array_of(Self::Integer),
+            Some(element) if element.is_open_list() => Self::array_of(element.closed()),
+            _ => self,
+        }
+    }
+
     /// How many dimensions values have: 0 but for arrays.
     pub fn dimensions(self) -> usize {
         std::iter::successors(self.element(), |t| t.element()).count()

@@ -26,6 +26,9 @@ pub(super) fn common_type_of(exprs: &[&Expr]) -> Option<SqlType> {
 /// The type that an untyped literal has beside values of type `beside`: of its kind, and wide enough for the literal.
 pub(super) fn literal_type(literal: &Expr, beside: SqlType) -> SqlType {
     let ExprKind::Const(Value::Str(text)) = &literal.kind else { return beside };
+    if literal.sql_type.is_open_list() && beside == SqlType::Null {
+        return literal.sql_type;
+    }
     match beside {
         SqlType::Decimal { .. } => match decimal::parse_exact(text.as_bytes()) {
             Ok(exact) => SqlType::decimal(exact.precision, exact.scale),
@@ -52,6 +55,11 @@ pub(super) fn tight(expr: &Expr) -> SqlType {
 /// Decimal digits of a number, at least 1.
 pub(super) fn digits(value: i128) -> u8 {
     value.unsigned_abs().checked_ilog10().map_or(1, |d| d as u8 + 1)
+}
+
+/// Whether it is a list without elements whose type is still open.
+pub(super) fn is_open_list(expr: &Expr) -> bool {
+    expr.sql_type.is_open_list() && matches!(expr.kind, ExprKind::Const(_))
 }
 
 /// Whether it is a string literal or NULL whose type is still open.
@@ -85,6 +93,13 @@ pub(in crate::bind) fn cast_to(expr: Expr, to: SqlType) -> Result<Expr> {
         if value.is_null() {
             return Ok(Expr::constant(Value::Null, to).at(position));
         }
+        if expr.sql_type.is_open_list() {
+            // What has no elements lies in memory as one of any type.
+            return match to.dimensions() >= expr.sql_type.dimensions() {
+                true => Ok(Expr::constant(value.clone(), to).at(position)),
+                false => cast_to(known(expr), to),
+            };
+        }
         let zone = zone::session();
         if expr.sql_type == SqlType::Null {
             if inferred::has_type(value, to) {
@@ -115,17 +130,23 @@ pub(in crate::bind) fn convert(expr: Expr, to: SqlType) -> Result<Expr> {
     if expr.sql_type.is_string() && to.is_string() { Ok(expr) } else { cast_to(expr, to) }
 }
 
-/// An untyped literal as text, anything else as it is.
+/// An untyped literal as text, a list of nothing as one of integers, anything else as it is.
 pub(in crate::bind) fn known(expr: Expr) -> Expr {
-    if expr.sql_type == SqlType::Null {
-        cast_to(expr, SqlType::Text).expect("everything untyped is a text")
-    } else {
-        expr
+    match expr.sql_type {
+        SqlType::Null => cast_to(expr, SqlType::Text).expect("everything untyped is a text"),
+        open if open.is_open_list() => Expr { sql_type: open.closed(), ..expr },
+        _ => expr,
     }
+}
+
+/// A list of nothing as one of integers, anything else as it is.
+pub(in crate::bind) fn closed(expr: Expr) -> Expr {
+    if is_open_list(&expr) { known(expr) } else { expr }
 }
 
 /// An argument of a function that takes every type: it must have one.
 pub(in crate::bind) fn of_some_type(expr: Expr, position: Option<u32>) -> Result<Expr> {
+    let expr = closed(expr);
     if expr.sql_type != SqlType::Null {
         return Ok(expr);
     }
@@ -156,7 +177,12 @@ pub(in crate::bind) fn unify(exprs: Vec<Expr>, what: &str) -> Result<(Vec<Expr>,
             .hint("add an explicit cast to one of them")
             .at(position));
     };
-    let common = if common == SqlType::Null { SqlType::Text } else { common };
+    let common = match common {
+        SqlType::Null => SqlType::Text,
+        // A list of lists without elements is as open as these are.
+        open if open.is_open_list() && what == "ARRAY" => open,
+        common => common.closed(),
+    };
     let exprs = exprs.into_iter().map(|e| cast_to(e, common)).collect::<Result<_>>()?;
     Ok((exprs, common))
 }
@@ -178,6 +204,16 @@ pub(in crate::bind) fn comparable(left: Expr, right: Expr, op: &str, position: O
             (left, right)
         }
         _ => (left, right),
+    };
+    let (left, right) = match (is_open_list(&left), is_open_list(&right)) {
+        (true, _) if right.sql_type.is_array() && !right.sql_type.is_open_list() => {
+            (cast_to(left, right.sql_type)?, right)
+        }
+        (_, true) if left.sql_type.is_array() && !left.sql_type.is_open_list() => {
+            let to = left.sql_type;
+            (left, cast_to(right, to)?)
+        }
+        _ => (closed(left), closed(right)),
     };
     let (a, b) = (left.sql_type, right.sql_type);
     if a == b {
@@ -321,6 +357,9 @@ pub(in crate::bind) fn assign(expr: Expr, to: SqlType, column: &str) -> Result<E
         let from = if from == SqlType::Null { SqlType::Text } else { from };
         if is_untyped(&expr) && inferred::has_type(value, to) {
             return Ok(Expr::constant(Value::Null, to).at(position));
+        }
+        if is_open_list(&expr) && to.is_array() {
+            return cast_to(expr, to);
         }
         if is_untyped(&expr) || assignable(from, to) {
             let said = if is_untyped(&expr) { zone::without_now(value, to) } else { Cow::Borrowed(value) };

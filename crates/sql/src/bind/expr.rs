@@ -163,7 +163,7 @@ impl Binder<'_> {
             }
             E::Map(map) => self.map_literal(&map.entries),
             E::Dictionary(fields) => self.dictionary(fields),
-            E::Array(array) => self.array(&array.elem, None),
+            E::Array(array) => self.array(array, None),
             E::Overlay { expr, overlay_what, overlay_from, overlay_for } => {
                 let mut arguments: Vec<&ast::Expr> = vec![expr, overlay_what, overlay_from];
                 arguments.extend(overlay_for.as_deref());

@@ -173,7 +173,7 @@ impl PlanBuilder {
             .iter()
             .map(|o| match self.columns[o.column].sql_type {
                 SqlType::Null => SqlType::Text,
-                known => known,
+                known => known.closed(),
             })
             .collect();
         self.with_types(bound, &types).expect("every literal is a text")

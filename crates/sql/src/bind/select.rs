@@ -11,7 +11,7 @@ use sqlparser::ast::{
 };
 use types::SqlType;
 
-use super::coerce::is_untyped;
+use super::coerce::{is_open_list, is_untyped, known};
 use super::from::FromItem;
 use super::group::Grouping;
 use super::input_order::InputOrder;
@@ -339,7 +339,7 @@ impl PlanBuilder {
                 }
                 _ => self.column_for(&name, &expr),
             };
-            let literal = is_untyped(&expr).then(|| expr.clone());
+            let literal = (is_untyped(&expr) || is_open_list(&expr)).then(|| expr.clone());
             // An untyped literal is stored as what it is if nothing gives it another type.
             let expr = match &expr.kind {
                 ExprKind::Const(value) if is_untyped(&expr) && !value.is_null() => {
@@ -351,6 +351,10 @@ impl PlanBuilder {
             computed.push((column, expr));
             output.push(Output { name, column, literal });
         }
+                _ if is_open_list(&expr) => {
+                    self.columns[column].sql_type = expr.sql_type.closed();
+                    known(expr)
+                }
         // What is another value each time is computed of the rows that are left, in their order, as in PostgreSQL.
         let is_key = |column: ColumnId| {
             let named = |key: &KeyOrder| matches!(key.key, Key::Output(index) if output[index].column == column);

@@ -120,9 +120,7 @@ impl PlanBuilder {
         })?;
         unify(&inputs, &|output, common| output.literal.as_ref().map_or(common, |e| literal_type(e, common)))?;
         for t in &mut types {
-            if *t == SqlType::Null {
-                *t = SqlType::Text;
-            }
+            *t = if *t == SqlType::Null { SqlType::Text } else { t.closed() };
         }
         let names: Vec<String> = inputs[0].output.iter().map(|o| o.name.clone()).collect();
         let mut nullable = vec![false; width];

@@ -177,7 +177,10 @@ impl Binder<'_> {
     /// The arrays that a call's rows are the elements of.
     pub(super) fn arrays_of(&mut self, name: &str, arguments: &[ast::Expr]) -> Result<Vec<Expr>> {
         let position = arguments.first().and_then(|a| self.text.start(a));
-        let bound = arguments.iter().map(|a| self.expr(a)).collect::<Result<Vec<_>>>()?;
+        let mut bound = arguments.iter().map(|a| self.expr(a)).collect::<Result<Vec<_>>>()?;
+        for open in bound.iter_mut().filter(|list| list.sql_type.is_open_list()) {
+            open.sql_type = open.sql_type.closed();
+        }
         let types = || bound.iter().map(|e| e.sql_type.to_string()).collect::<Vec<_>>().join(", ");
         match name {
             "unnest" => {

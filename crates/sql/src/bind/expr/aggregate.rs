@@ -7,7 +7,7 @@ use sqlparser::ast;
 use types::SqlType;
 
 use crate::bind::Binder;
-use crate::bind::coerce::cast_to;
+use crate::bind::coerce::{cast_to, closed};
 use crate::bind::scope::Names;
 use crate::bind::scope::{Clause, Level};
 
@@ -57,7 +57,7 @@ impl Binder<'_> {
         let mut sql_type = SqlType::BigInt;
         let mut bound = Vec::with_capacity(arguments.len());
         for argument in arguments {
-            let argument = self.expr(argument)?;
+            let argument = closed(self.expr(argument)?);
             let (cast, result) = resolve(function, &argument, position)?;
             if bound.is_empty() {
                 sql_type = result;

@@ -10,23 +10,28 @@ use types::{SqlType, Value};
 
 use super::chained::with_first;
 use super::json::along;
-use crate::bind::coerce::{cast_to, is_untyped, unify};
+use crate::bind::coerce::{cast_to, closed, is_untyped, unify};
 use crate::bind::type_name::array_of;
 use crate::bind::{Binder, fold, unsupported};
 
 impl Binder<'_> {
     /// `ARRAY[...]` or `[...]`, of elements of a type if it is known.
-    pub(super) fn array(&mut self, items: &[ast::Expr], element: Option<SqlType>) -> Result<Expr> {
+    pub(super) fn array(&mut self, array: &ast::Array, element: Option<SqlType>) -> Result<Expr> {
+        let items = array.elem.as_slice();
         let position = items.first().and_then(|item| self.text.start(item));
         let mut bound = Vec::with_capacity(items.len());
         for item in items {
             bound.push(match (element.and_then(SqlType::element), item) {
-                (Some(inner), ast::Expr::Array(nested)) => self.array(&nested.elem, Some(inner))?,
+                (Some(inner), ast::Expr::Array(nested)) => self.array(nested, Some(inner))?,
                 _ => self.expr(item)?,
             });
         }
         let (bound, element) = match element {
             Some(element) => (bound.into_iter().map(|e| cast_to(e, element)).collect::<Result<_>>()?, element),
+            // `[]` becomes a list of whatever is beside it.
+            None if bound.is_empty() && !array.named => {
+                return Ok(Expr::constant(Value::str(""), SqlType::array_of(SqlType::Null)));
+            }
             None if bound.is_empty() => {
                 let message = "cannot determine type of empty array";
                 return Err(Error::new(SqlState("42P18"), message)
@@ -91,6 +96,7 @@ impl Binder<'_> {
             chain = rest;
         }
         let mut value = if names.len() > 1 { self.compound(&names)? } else { self.expr(root)? };
+        value = closed(value);
         let mut left = chain;
         while let [access, rest @ ..] = left {
             if let Some((accessed, rest)) = self.several(&value, left, position)? {

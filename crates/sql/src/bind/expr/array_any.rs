@@ -8,7 +8,7 @@ use types::ops::array;
 use types::{SqlType, Value};
 
 use super::negate_if;
-use crate::bind::coerce::{cast_to, compare, is_untyped, op_text};
+use crate::bind::coerce::{cast_to, compare, is_open_list, is_untyped, known, op_text};
 use crate::bind::type_name::array_of;
 use crate::bind::{Binder, unsupported};
 
@@ -32,7 +32,11 @@ impl Binder<'_> {
             };
         }
         let (left, array) = (self.expr(left)?, self.expr(right)?);
-        let array = if is_untyped(&array) { cast_to(array, array_of(left.sql_type)?)? } else { array };
+        let array = if is_untyped(&array) || is_open_list(&array) {
+            cast_to(array, array_of(known(left.clone()).sql_type)?)?
+        } else {
+            array
+        };
         let Some(element) = array.sql_type.element() else {
             let message = "op ANY/ALL (array) requires array on right side";
             return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message).at(position));

@@ -60,7 +60,7 @@ pub(super) fn concat_name(left: &Expr, right: &Expr) -> Option<&'static str> {
 
 /// `array @> array`, `<@` and `&&`.
 pub(super) fn set_operator(function: F, text: &str, left: Expr, right: Expr, position: Option<u32>) -> Result<Expr> {
-    let common = common_type(left.sql_type, right.sql_type).filter(|t| t.is_array());
+    let common = common_type(left.sql_type, right.sql_type).filter(|t| t.is_array()).map(SqlType::closed);
     let Some(common) = common else {
         let message = format!("operator does not exist: {} {text} {}", left.sql_type, right.sql_type);
         return Err(Error::new(SqlState::UNDEFINED_FUNCTION, message)

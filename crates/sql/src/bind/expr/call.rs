@@ -272,7 +272,7 @@ impl Binder<'_> {
             }
             "list_value" | "list_pack" | "array_value" => {
                 let items: Vec<ast::Expr> = arguments.iter().map(|&item| item.clone()).collect();
-                return self.array(&items, None);
+                return self.array(&ast::Array { elem: items, named: false }, None);
             }
             "array_push_front" => {
                 if let &[array, value] = arguments {
@@ -331,7 +331,7 @@ impl Binder<'_> {
             }
             "pg_typeof" | "typeof" => {
                 if let &[argument] = arguments {
-                    let sql_type = self.expr(argument)?.sql_type;
+                    let sql_type = self.expr(argument)?.sql_type.closed();
                     let is_row = sql_type.structure().is_some_and(|of| of.is_row);
                     let name = if is_row { "record".to_owned() } else { sql_type.to_string() };
                     return Ok(Expr::constant(Value::str(name), SqlType::Text).at(position));

@@ -21,7 +21,7 @@ impl Binder<'_> {
         // The elements of a literal are cast each, so that none of them decides for the others.
         let expr = match (to.element(), inner) {
             (Some(element), ast::Expr::Array(array)) if !array.elem.iter().any(is_array) => {
-                self.array(&array.elem, Some(element))?
+                self.array(array, Some(element))?
             }
             _ => self.expr(inner)?,
         };

@@ -29,6 +29,7 @@ impl Binder<'_> {
         if is_untyped(&list) {
             return Ok(known(list));
         }
+        let list = known(list);
         let Some(element) = list.sql_type.element() else {
             let message = format!("{} takes a list, not {}", call.name, list.sql_type);
             return Err(Error::new(SqlState::DATATYPE_MISMATCH, message).at(call.position));
