@@ -167,7 +167,10 @@ fn dispatch(environment: &mut Environment, statement: Statement) -> Result<Query
         Statement::Copy(copy) => copy::copy(environment, copy),
         Statement::Set { name, value, local, position } => show::set(environment, &name, value, local, position),
         Statement::Reset { name, position } => show::reset(environment, name.as_deref(), position),
-        Statement::Show { name, position } => show::show(environment, name.as_deref(), position),
+        Statement::Show { name, position, described } => {
+            let shown = show::show(environment, name.as_deref(), position);
+            shown.or_else(|error| described.map_or(Err(error), |columns| show::describe(&columns)))
+        }
         Statement::ShowTables => show::tables(environment),
         Statement::Describe { columns } => show::describe(&columns),
         Statement::Change(change) => change::change(environment, *change),

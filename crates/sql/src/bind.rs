@@ -14,6 +14,7 @@ mod computed;
 mod constraint;
 mod copies;
 mod definition;
+mod described;
 mod domain;
 mod expr;
 mod file;

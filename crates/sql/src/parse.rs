@@ -8,6 +8,7 @@ mod command;
 mod comment;
 mod conflict;
 mod cursor;
+pub(crate) mod described;
 mod domain;
 mod error;
 mod from_first;
@@ -343,7 +344,7 @@ fn parse_tokens(text: &str, base: usize, place: impl FnMut(&mut TokenWithSpan)) 
     let tokens = table::named_columns(from_first::carry(calls::trims(calls::variadic(tokens))));
     let tokens = only::carry(check_option::carry(identity::carry(ignored::without(tokens))));
     let tokens = stars::carry(structs::types(user_types::composites(shorthand::carry(tokens))));
-    let tokens = pivot::carry(tokens);
+    let tokens = pivot::carry(described::carry(tokens));
     let (tokens, insert) = insert::form(tokens, &MorselDialect);
     let (tokens, like) = like::form(tokens);
     let tokens = lambda::arrows(tokens);

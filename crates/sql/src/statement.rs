@@ -218,13 +218,9 @@ pub enum Statement {
         /// Where the name stands.
         position: Option<u32>,
     },
-    /// SHOW; no name means all.
-    Show {
-        /// Name in lower case.
-        name: Option<String>,
-        /// Where the name stands.
-        position: Option<u32>,
-    },
+    /// SHOW; no name means all. What has its name and columns is meant where there is no such setting.
+    #[allow(missing_docs)]
+    Show { name: Option<String>, position: Option<u32>, described: Option<Vec<catalog::Field>> },
     /// SELECT set_config(...), ...: SET, whose result are the values.
     SetConfig(Vec<SetConfig>),
     /// SHOW TABLES.

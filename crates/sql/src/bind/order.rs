@@ -57,8 +57,15 @@ impl Binder<'_> {
             }
             OrderByKind::Expressions(exprs) => exprs,
         };
-        let mut keys = Vec::with_capacity(exprs.len());
-        for Written { expr, is_entry, descending, nulls_first } in written(exprs)? {
+        let mut each = Vec::with_capacity(exprs.len());
+        for key in exprs {
+            match self.each_column(&key.expr)? {
+                None => each.push(key.clone()),
+                Some(columns) => each.extend(columns.into_iter().map(|c| OrderByExpr { expr: c.expr, ..key.clone() })),
+            }
+        }
+        let mut keys = Vec::with_capacity(each.len());
+        for Written { expr, is_entry, descending, nulls_first } in written(&each)? {
             let key = if is_entry { self.computed_key(expr, items)? } else { self.order_key(expr, items)? };
             if distinct && matches!(key, Key::Expr(_)) {
                 let message = "for SELECT DISTINCT, ORDER BY expressions must appear in select list";

@@ -69,6 +69,7 @@ impl Binder<'_> {
             if let Err(error) = &bound
                 && error.state() == SqlState::UNDEFINED_COLUMN
                 && select.projection.iter().any(|item| matches!(item, SelectItem::ExprWithAlias { .. }))
+            let condition = &*self.for_all_columns(condition)?;
             {
                 // It may be the name of an item.
                 listed = Some(self.listed(select)?);
@@ -183,8 +184,8 @@ impl Binder<'_> {
                 SelectItem::UnnamedExpr(expr) => match self.each_column(expr)? {
                     None => items.push(Item { name: output_name(expr), expr: self.expr(expr)? }),
                     Some(each) => {
-                        for (name, expr) in each {
-                            items.push(Item { name, expr: self.expr(&expr)? });
+                        for each in each {
+                            items.push(Item { name: each.name, expr: self.expr(&each.expr)? });
                         }
                     }
                 },
@@ -197,8 +198,8 @@ impl Binder<'_> {
                             items.push(Item { name, expr });
                         }
                         Some(each) => {
-                            for (_, expr) in each {
-                                items.push(Item { name: name.clone(), expr: self.expr(&expr)? });
+                            for each in each {
+                                items.push(Item { name: each.called(&name), expr: self.expr(&each.expr)? });
                             }
                         }
                     }

@@ -4,9 +4,9 @@
 use base::{Error, Result, SqlState};
 use sqlparser::ast::{self, FunctionArg, FunctionArgExpr, TableAlias};
 
+use super::described::query_of;
 use super::from::FromItem;
 use super::{Binder, fold};
-use crate::parse::{Ast, parse_placeless};
 use crate::walk;
 
 /// What stands for the argument in their texts.
@@ -126,17 +126,14 @@ impl Binder<'_> {
             }),
             (true, _) => return Err(wrong(format!("{name} takes the name of a table"))),
         };
-        let Ast::Library(mut statement) = parse_placeless(text)?.ast else {
-            return Err(Error::internal("a query that is none"));
-        };
+        let mut query = query_of(text)?;
         if let Some(argument) = &argument {
-            walk::change_each_expr(&mut statement, |expr| {
+            walk::change_each_expr(query.as_mut(), |expr| {
                 if matches!(expr, ast::Expr::Identifier(ident) if ident.value == ARGUMENT) {
                     *expr = argument.clone();
                 }
             });
         }
-        let ast::Statement::Query(query) = *statement else { return Err(Error::internal("a query that is none")) };
         let bound = self.query(&query)?;
         self.derived(bound, alias, Some(name)).map(Some)
     }

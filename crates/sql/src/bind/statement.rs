@@ -30,7 +30,15 @@ impl Binder<'_> {
                 Statement::Set { name, value, local: *local, position: self.text.span(*span) }
             }
             Ast::Reset { name, span } => Statement::Reset { name: name.clone(), position: self.text.span(*span) },
-            Ast::Show { name, span } => Statement::Show { name: name.clone(), position: self.text.span(*span) },
+            Ast::Show { name, span } => {
+                let position = self.text.span(*span);
+                let table = |name: &String| {
+                    let parts = name.split('.').map(|part| ast::Ident::with_quote('"', part));
+                    ast::ObjectName::from(parts.collect::<Vec<_>>())
+                };
+                let described = name.as_ref().and_then(|name| self.describe(&table(name)).ok());
+                Statement::Show { name: name.clone(), position, described }
+            }
             Ast::Rename { kind, name, to, if_exists } => {
                 let name = self.text.object_name(name)?;
                 Statement::Rename { kind: *kind, name, to: super::fold(to), if_exists: *if_exists }

@@ -2,30 +2,29 @@
 
 use std::fmt::Write;
 
-use base::{Error, Result};
+use base::Result;
 use plan::Plan;
-use sqlparser::ast::{self, Statement as S};
+use sqlparser::ast;
 use types::SqlType;
 
 use super::Binder;
-use crate::parse::Ast;
+use super::described::query_of;
 
 impl Binder<'_> {
-    /// The query that summarises a query: one aggregation for each of its columns, over its rows, which are computed once.
+    /// SUMMARIZE of a query.
     pub(super) fn summarize(&mut self, query: &ast::Query) -> Result<Plan> {
-        let columns = {
-            let mut binder = Binder::new(self.text.positions, self.resolver, self.arguments.parameters);
-            binder.limits.allow(self.limits.left());
-            let plan = binder.plan_of(query)?;
-            plan.output.iter().map(|(name, column)| (name.clone(), plan.columns[*column].sql_type)).collect::<Vec<_>>()
-        };
-        let parsed = crate::parse(&text_of(&columns))?;
-        let Ast::Library(statement) = parsed.ast else { return Err(Error::internal("a summary that is no query")) };
-        let S::Query(mut summary) = *statement else { return Err(Error::internal("a summary that is no query")) };
+        let summary = self.summary_of(query)?;
+        self.plan_of(&summary)
+    }
+
+    /// The query that summarises a query: one aggregation for each of its columns, over its rows, which are computed once.
+    pub(super) fn summary_of(&mut self, query: &ast::Query) -> Result<ast::Query> {
+        let columns = self.fields_of_query(query)?.into_iter().map(|(name, sql_type, _)| (name, sql_type));
+        let mut summary = query_of(&text_of(&columns.collect::<Vec<_>>()))?;
         if let Some(cte) = summary.with.as_mut().and_then(|with| with.cte_tables.first_mut()) {
             *cte.query = query.clone();
         }
-        self.plan_of(&summary)
+        Ok(*summary)
     }
 }
 

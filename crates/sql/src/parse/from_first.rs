@@ -103,6 +103,9 @@ impl<'t> Words<'t> {
                 self.is(before, "as") || self.is(before, "table") && self.is(before.wrapping_sub(1), "as")
             }
             Some(Token::Word(_)) if before == 0 && self.is_any(0, &["explain", "describe", "summarize"]) => true,
+            Some(Token::Word(_)) if self.is_any(before, &["describe", "summarize"]) => {
+                self.token(before - 1) == Some(&Token::LParen)
+            }
             _ => self.is_inserted(at),
         }
     }

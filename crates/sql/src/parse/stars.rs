@@ -7,6 +7,8 @@ use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 /// What the star travels as.
 const STAR: &str = "*";
+/// What `*COLUMNS` travels as.
+pub(crate) const UNPACKED: &str = "*columns";
 
 /// Whether a part of a name is such a star.
 pub(crate) fn is_star(ident: &Ident) -> bool {
@@ -38,7 +40,8 @@ pub(crate) fn starred(expr: &Expr) -> Option<Starred<'_>> {
 }
 
 /// The tokens as the parser takes them. Their positions stay.
-pub(super) fn carry(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+pub(super) fn carry(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+    let mut tokens = unpacked(tokens);
     if !tokens.windows(2).any(|pair| pair[0].token == Token::Period && pair[1].token == Token::Mul) {
         return tokens;
     }
@@ -81,6 +84,27 @@ pub(super) fn carry(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     }
     for star in stars {
         tokens[star].token = Token::make_word(STAR, Some('"'));
+    }
+    tokens
+}
+
+/// The tokens with `"*columns"(...)` for `*COLUMNS(...)` among arguments, or the elements of a list.
+fn unpacked(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+    let is_columns = |token: &Token| match token {
+        Token::Word(word) => word.quote_style.is_none() && word.value.eq_ignore_ascii_case("columns"),
+        _ => false,
+    };
+    let stars: Vec<usize> = (1..tokens.len().saturating_sub(1))
+        .filter(|&at| {
+            let before = tokens[..at].iter().rev().find(|t| !matches!(t.token, Token::Whitespace(_)));
+            tokens[at].token == Token::Mul
+                && is_columns(&tokens[at + 1].token)
+                && before.is_some_and(|t| matches!(t.token, Token::LParen | Token::LBracket | Token::Comma))
+        })
+        .collect();
+    for at in stars.into_iter().rev() {
+        tokens[at + 1].token = Token::make_word(UNPACKED, Some('"'));
+        tokens.remove(at);
     }
     tokens
 }

@@ -7,6 +7,7 @@ use types::Value;
 use super::FromItem;
 use crate::bind::scope::Scope;
 use crate::bind::{Binder, fold, unsupported};
+use crate::parse::described::described;
 use crate::parse::shorthand::is_rows_from;
 
 impl Binder<'_> {
@@ -22,6 +23,9 @@ impl Binder<'_> {
         let position = self.text.name_position(name);
         if let Some(item) = self.user_rows(name, arguments, alias, ordinality, seen)? {
             return Ok(item);
+        }
+        if let Some(what) = described(name) {
+            return self.described(what, arguments, alias);
         }
         if is_rows_from(name) {
             return self.rows_from(arguments, alias, ordinality, seen);
