@@ -58,6 +58,7 @@ mod type_name;
 mod unnest;
 mod user_type;
 mod values;
+mod unpivot;
 mod variables;
 mod window;
 mod written;

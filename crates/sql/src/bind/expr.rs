@@ -50,6 +50,7 @@ use crate::parse::stars::is_star;
 pub(super) use literal::number;
 pub(super) use named::{call, no_function};
 pub(super) use once::{entries, row};
+pub(super) use composed::is_aggregate;
 pub(super) use parts_of_text::parts_of_text;
 pub(super) use row::paths_of;
 pub(super) use window::{new_call, where_true};

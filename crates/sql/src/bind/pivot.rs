@@ -8,21 +8,18 @@
 use std::collections::HashSet;
 
 use base::{Error, Result, SqlState};
-use sqlparser::ast::{self, BinaryOperator, Expr, ExprWithAlias, Ident, PivotValueSource, Query, SelectItem, SetExpr};
-use sqlparser::ast::{NullInclusion, TableFactor};
-use sqlparser::parser::Parser;
-use sqlparser::tokenizer::Tokenizer;
+use sqlparser::ast::TableFactor;
+use sqlparser::ast::{self, BinaryOperator, Expr, ExprWithAlias, Ident, PivotValueSource, Query, SelectItem};
 use types::Value;
 
+use super::expr::is_aggregate;
 use super::from::FromItem;
 use super::scope::{CteBinding, LockableRows, Scope};
+use super::unpivot::{list, names_of, parsed, put, select_of, unpivot};
 use super::{Binder, fold, unsupported};
-use crate::dialect::MorselDialect;
-use crate::parse::pivot::Named;
+use crate::parse::pivot::{AGGREGATE, COLUMN, GROUP, NAMED, Named};
 use crate::walk::{self, Node};
 
-/// What the rows of an UNPIVOT are called before it has an alias.
-const ROWS: &str = "#unpivoted";
 /// Most columns that values make.
 const MOST_VALUES: usize = 1600;
 
@@ -34,12 +31,11 @@ impl Binder<'_> {
                 return unsupported("DEFAULT ON NULL in PIVOT", None);
             }
             TableFactor::Pivot { table, aggregate_functions, value_column, value_source, alias, .. } => {
-                let found = match (value_source, value_column.as_slice()) {
-                    (PivotValueSource::Any(_), [column]) => Some(self.values_there(table, column)?),
-                    _ => None,
-                };
-                let values = found.as_ref().unwrap_or(value_source);
-                (pivot(table, aggregate_functions, value_column, values)?, table, alias)
+                let mut pivot = Pivot::of(aggregate_functions, value_column, value_source)?;
+                for column in pivot.columns.iter_mut().filter(|column| column.values.is_none()) {
+                    column.values = Some(self.values_there(table, &column.expr)?);
+                }
+                (pivot.query(table)?, table, alias)
             }
             TableFactor::Unpivot { table, value, name, columns, null_inclusion, alias } => {
                 let columns = self.each_unpivoted(table, columns)?;
@@ -61,7 +57,7 @@ impl Binder<'_> {
 impl Binder<'_> {
     /// The columns that UNPIVOT names, those that COLUMNS(...) chooses among them.
     fn each_unpivoted(&mut self, table: &TableFactor, columns: &[ExprWithAlias]) -> Result<Vec<ExprWithAlias>> {
-        if columns.iter().all(|column| matches!(column.expr, Expr::Identifier(_))) {
+        if columns.iter().all(|column| names_of(&column.expr).is_ok()) {
             return Ok(columns.to_vec());
         }
         // Only its columns are wanted: it is bound once more where it stands.
@@ -74,7 +70,7 @@ impl Binder<'_> {
             let named =
                 |name: String| ExprWithAlias { expr: Expr::Identifier(Ident::with_quote('"', name)), alias: None };
             match self.seeing(&scope, |b| b.each_column(&column.expr))? {
-                Some(each) => all.extend(each.into_iter().map(|(name, _)| named(name))),
+                Some(each) => all.extend(each.into_iter().map(|each| named(each.name))),
                 None => all.push(column.clone()),
             }
         }
@@ -84,15 +80,19 @@ impl Binder<'_> {
 
 /// Whether a query has a PIVOT whose columns come from values that there are.
 pub(super) fn finds_values(query: &Query) -> bool {
-    walk::has_node(query, |node| {
-        matches!(node, Node::Factor(TableFactor::Pivot { value_source: PivotValueSource::Any(_), .. }))
+    walk::has_node(query, |node| match node {
+        Node::Factor(TableFactor::Pivot { aggregate_functions, value_column, value_source, .. }) => {
+            Pivot::of(aggregate_functions, value_column, value_source)
+                .is_ok_and(|pivot| pivot.columns.iter().any(|column| column.values.is_none()))
+        }
+        _ => false,
     })
 }
 
 impl Binder<'_> {
     /// The values that a column of an item of FROM has when the statement is bound, in the order of their texts: a query of their own
     /// tells, as the columns of a result are known before its rows.
-    fn values_there(&mut self, table: &TableFactor, column: &Expr) -> Result<PivotValueSource> {
+    fn values_there(&mut self, table: &TableFactor, column: &Expr) -> Result<Vec<ExprWithAlias>> {
         let mut query = parsed("SELECT DISTINCT CAST(c AS text) FROM t WHERE c IS NOT NULL ORDER BY 1")?;
         let select = select_of(&mut query)?;
         select.projection = vec![SelectItem::UnnamedExpr(Expr::Cast {
@@ -129,95 +129,164 @@ impl Binder<'_> {
             }
             _ => None,
         };
-        Ok(PivotValueSource::List(values.into_iter().filter_map(value).collect()))
+        Ok(values.into_iter().filter_map(value).collect())
     }
 }
 
-/// The query that a PIVOT stands for, of the table that it stands behind.
-fn pivot(
-    table: &TableFactor,
-    aggregates: &[ExprWithAlias],
-    column: &[Expr],
-    values: &PivotValueSource,
-) -> Result<Query> {
-    let ([column], PivotValueSource::List(values)) = (column, values) else {
-        return unsupported("PIVOT for anything but listed values of one column", None);
-    };
-    let mut named = Named::default();
-    let mut known = HashSet::new();
-    named.add(column);
-    aggregates.iter().for_each(|aggregate| named.add(&aggregate.expr));
-    named.0.retain(|ident| known.insert(fold(ident)));
-    let mut query = parsed(&format!("SELECT * EXCLUDE ({}) FROM t GROUP BY ALL", list(&named.0)))?;
-    let select = select_of(&mut query)?;
-    for value in values {
-        let called = value.alias.as_ref().map_or_else(|| value_name(&value.expr), |alias| alias.value.clone());
-        for aggregate in aggregates {
-            let name = match (&aggregate.alias, aggregates.len()) {
-                (Some(alias), _) => format!("{called}_{}", alias.value),
-                (None, 1) => called.clone(),
-                (None, _) => format!("{called}_{}", aggregate.expr),
-            };
-            let expr = filtered(&aggregate.expr, column, &value.expr)?;
-            select.projection.push(SelectItem::ExprWithAlias { expr, alias: Ident::with_quote('"', name) });
+/// A column whose values make columns.
+struct Column {
+    expr: Expr,
+    /// None where the rows tell.
+    values: Option<Vec<ExprWithAlias>>,
+}
+
+/// What a PIVOT says.
+struct Pivot {
+    aggregates: Vec<ExprWithAlias>,
+    columns: Vec<Column>,
+    /// What makes groups; if there is nothing, all columns that it does not name.
+    keys: Vec<Expr>,
+}
+
+impl Pivot {
+    fn of(aggregates: &[ExprWithAlias], columns: &[Expr], source: &PivotValueSource) -> Result<Self> {
+        let aggregates = aggregates.iter().map(|aggregate| match carried(&aggregate.expr, AGGREGATE) {
+            Some(arguments) => ExprWithAlias { expr: arguments[0].clone(), alias: aggregate.alias.clone() },
+            None => aggregate.clone(),
+        });
+        let mut pivot = Self { aggregates: aggregates.collect(), columns: Vec::new(), keys: Vec::new() };
+        for column in columns {
+            if let Some(key) = carried(column, GROUP) {
+                pivot.keys.extend(key.first().cloned());
+            } else if let Some(parts) = carried(column, COLUMN)
+                && let Some((expr, values)) = parts.split_first()
+            {
+                let values = values.iter().map(named_value).collect::<Vec<_>>();
+                pivot.columns.push(Column { expr: expr.clone(), values: (!values.is_empty()).then_some(values) });
+            } else {
+                let values = match source {
+                    _ if columns.len() > 1 => return unsupported("PIVOT for a list of columns", None),
+                    PivotValueSource::List(values) => Some(values.clone()),
+                    PivotValueSource::Any(_) => None,
+                    PivotValueSource::Subquery(_) => return unsupported("PIVOT for the values of a query", None),
+                };
+                pivot.columns.push(Column { expr: column.clone(), values });
+            }
         }
+        Ok(pivot)
     }
-    put(select, table);
-    Ok(query)
-}
 
-/// The query that an UNPIVOT stands for, of the table that it stands behind.
-fn unpivot(
-    table: &TableFactor,
-    value: &Expr,
-    name: &Ident,
-    columns: &[ExprWithAlias],
-    nulls: Option<&NullInclusion>,
-) -> Result<Query> {
-    let Expr::Identifier(value) = value else { return unsupported("UNPIVOT of several columns at once", None) };
-    let mut names = Vec::with_capacity(columns.len());
-    let mut rows = Vec::with_capacity(columns.len());
-    for column in columns {
-        let (Expr::Identifier(of), alias) = (&column.expr, &column.alias) else {
-            return unsupported("UNPIVOT of anything but columns", None);
+    /// The query that it stands for, of the table that it stands behind.
+    fn query(&self, table: &TableFactor) -> Result<Query> {
+        let mut named = Named::default();
+        let mut known = HashSet::new();
+        self.columns.iter().for_each(|column| named.add(&column.expr));
+        self.aggregates.iter().for_each(|aggregate| named.add(&aggregate.expr));
+        named.0.retain(|ident| known.insert(fold(ident)));
+        let text = match self.keys.is_empty() {
+            true => format!("SELECT * EXCLUDE ({}) FROM t GROUP BY ALL", list(&named.0)),
+            false => "SELECT 1 FROM t GROUP BY ALL".to_owned(),
         };
-        names.push(of.clone());
-        let called = alias.as_ref().map_or_else(|| fold(of), |alias| alias.value.clone());
-        rows.push(vec![Expr::value(ast::Value::SingleQuotedString(called)), column.expr.clone()]);
+        let mut query = parsed(&text)?;
+        let select = select_of(&mut query)?;
+        if !self.keys.is_empty() {
+            select.projection = self.keys.iter().cloned().map(SelectItem::UnnamedExpr).collect();
+        }
+        for (called, condition) in self.combinations()? {
+            for aggregate in &self.aggregates {
+                let name = match (&aggregate.alias, self.aggregates.len()) {
+                    (Some(alias), _) => format!("{called}_{}", alias.value),
+                    (None, 1) => called.clone(),
+                    (None, _) => format!("{called}_{}", aggregate.expr),
+                };
+                let expr = filtered(&aggregate.expr, &condition)?;
+                select.projection.push(SelectItem::ExprWithAlias { expr, alias: Ident::with_quote('"', name) });
+            }
+        }
+        put(select, table);
+        Ok(query)
     }
-    let wanted = match nulls {
-        Some(NullInclusion::IncludeNulls) => String::new(),
-        _ => format!(" WHERE \"{ROWS}\".{}", quoted(value)) + " IS NOT NULL",
-    };
-    let columns = list(&[name.clone(), value.clone()]);
-    let text =
-        format!("SELECT * EXCLUDE ({}) FROM t, LATERAL (VALUES (1)) AS \"{ROWS}\" ({columns}){wanted}", list(&names));
-    let mut query = parsed(&text)?;
-    let select = select_of(&mut query)?;
-    if let Some(TableFactor::Derived { subquery, .. }) = select.from.get_mut(1).map(|from| &mut from.relation)
-        && let SetExpr::Values(values) = subquery.body.as_mut()
-    {
-        values.rows = rows.into_iter().map(ast::Parens::with_empty_span).collect();
+
+    /// Each combination of the columns' values: what it is called, and whether a row has it.
+    fn combinations(&self) -> Result<Vec<(String, Expr)>> {
+        let mut all: Vec<(String, Option<Expr>)> = vec![(String::new(), None)];
+        for column in &self.columns {
+            let values = column.values.as_deref().unwrap_or_default();
+            if all.len().saturating_mul(values.len()) > MOST_VALUES {
+                let message = format!("PIVOT would make more than {MOST_VALUES} columns");
+                return Err(Error::new(SqlState::PROGRAM_LIMIT, message));
+            }
+            let mut more = Vec::with_capacity(all.len() * values.len());
+            for (before, condition) in &all {
+                for value in values {
+                    let own = value.alias.as_ref().map_or_else(|| value_name(&value.expr), |alias| alias.value.clone());
+                    let name = if condition.is_none() { own } else { format!("{before}_{own}") };
+                    let is_value = Expr::IsNotDistinctFrom(
+                        Box::new(Expr::Nested(Box::new(column.expr.clone()))),
+                        Box::new(value.expr.clone()),
+                    );
+                    more.push((name, Some(both(condition.clone(), is_value))));
+                }
+            }
+            all = more;
+        }
+        Ok(all.into_iter().filter_map(|(name, condition)| Some((name, condition?))).collect())
     }
-    put(select, table);
-    Ok(query)
 }
 
-/// The aggregate of the rows whose column has a value.
-fn filtered(aggregate: &Expr, column: &Expr, value: &Expr) -> Result<Expr> {
-    let Expr::Function(function) = aggregate else {
-        return unsupported(format!("{aggregate} in PIVOT, where an aggregate has to stand,"), None);
+/// The arguments of a call of what nobody can name.
+fn carried(expr: &Expr, name: &str) -> Option<Vec<Expr>> {
+    let Expr::Function(function) = expr else { return None };
+    let [ast::ObjectNamePart::Identifier(ident)] = function.name.0.as_slice() else { return None };
+    let ast::FunctionArguments::List(list) = &function.args else { return None };
+    let argument = |argument: &ast::FunctionArg| match argument {
+        ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(expr)) => Some(expr.clone()),
+        _ => None,
     };
-    let is_value = Expr::IsNotDistinctFrom(Box::new(column.clone()), Box::new(value.clone()));
-    let mut function = function.clone();
-    function.filter = Some(Box::new(match function.filter.take() {
-        Some(filter) => {
-            let (left, right) = (Box::new(Expr::Nested(filter)), Box::new(is_value));
-            Expr::BinaryOp { left, op: BinaryOperator::And, right }
+    let arguments = list.args.iter().map(argument).collect::<Option<Vec<_>>>()?;
+    (ident.value == name && !arguments.is_empty()).then_some(arguments)
+}
+
+/// A value with the name that it was given.
+fn named_value(value: &Expr) -> ExprWithAlias {
+    match carried(value, NAMED).as_deref() {
+        Some([value, Expr::Identifier(name)]) => ExprWithAlias { expr: value.clone(), alias: Some(name.clone()) },
+        Some([value, name]) => {
+            ExprWithAlias { expr: value.clone(), alias: Some(Ident::with_quote('"', value_name(name))) }
         }
-        None => is_value,
-    }));
-    Ok(Expr::Function(function))
+        _ => ExprWithAlias { expr: value.clone(), alias: None },
+    }
+}
+
+fn both(before: Option<Expr>, condition: Expr) -> Expr {
+    let Some(before) = before else { return condition };
+    Expr::BinaryOp { left: Box::new(before), op: BinaryOperator::And, right: Box::new(condition) }
+}
+
+/// An expression whose aggregates are of the rows that fulfil a condition.
+fn filtered(expr: &Expr, condition: &Expr) -> Result<Expr> {
+    let filter = |function: &mut ast::Function| {
+        let filter = function.filter.take().map(Expr::Nested);
+        function.filter = Some(Box::new(both(filter, condition.clone())));
+    };
+    let mut filtered = expr.clone();
+    let mut count = 0;
+    walk::change_each_expr(&mut filtered, |expr| {
+        if let Expr::Function(function) = expr
+            && function.over.is_none()
+            && is_aggregate(function)
+        {
+            count += 1;
+            filter(function);
+        }
+    });
+    match (count, &mut filtered) {
+        // One of users', perhaps.
+        (0, Expr::Function(function)) => filter(function),
+        (0, _) => return unsupported(format!("{expr} in PIVOT, where an aggregate has to stand,"), None),
+        _ => {}
+    }
+    Ok(filtered)
 }
 
 /// What the column for a value is called.
@@ -225,35 +294,5 @@ fn value_name(value: &Expr) -> String {
     match value {
         Expr::Value(value) => value.value.clone().into_string().unwrap_or_else(|| value.to_string()),
         other => other.to_string(),
-    }
-}
-
-fn quoted(ident: &Ident) -> String {
-    Ident::with_quote('"', fold(ident)).to_string()
-}
-
-fn list(names: &[Ident]) -> String {
-    names.iter().map(quoted).collect::<Vec<_>>().join(", ")
-}
-
-/// A query of which nothing has a place in the statement.
-fn parsed(text: &str) -> Result<Query> {
-    let wrong = |error: &dyn std::fmt::Display| Error::internal(format!("{text}: {error}"));
-    let tokens = Tokenizer::new(&MorselDialect, text).tokenize().map_err(|e| wrong(&e))?;
-    let query = Parser::new(&MorselDialect).with_tokens(tokens).parse_query().map_err(|e| wrong(&e))?;
-    Ok(*query)
-}
-
-fn select_of(query: &mut Query) -> Result<&mut ast::Select> {
-    match query.body.as_mut() {
-        SetExpr::Select(select) => Ok(select),
-        _ => Err(Error::internal("a query that is no SELECT")),
-    }
-}
-
-/// Puts the table in the first place of FROM.
-fn put(select: &mut ast::Select, table: &TableFactor) {
-    if let Some(from) = select.from.first_mut() {
-        from.relation = table.clone();
     }
 }

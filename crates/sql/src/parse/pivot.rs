@@ -1,8 +1,8 @@
 //! DuckDB's PIVOT and UNPIVOT that are queries, written as those that stand in FROM:
 //!
 //! ```sql
-//! PIVOT t ON c IN (1, 2) USING sum(x)  -- SELECT * FROM t PIVOT (sum(x) FOR c IN (1, 2))
-//! PIVOT t ON c USING sum(x) GROUP BY a -- SELECT * FROM (SELECT a, c, x FROM t) PIVOT (sum(x) FOR c IN (ANY))
+//! PIVOT t ON c IN (1, 2) USING sum(x)  -- SELECT * FROM t PIVOT (sum(x) FOR (#on(c, 1, 2)) IN (ANY))
+//! PIVOT t ON c, d USING sum(x) GROUP BY a -- SELECT * FROM t PIVOT (sum(x) FOR (#on(c), #on(d), #by(a)) IN (ANY))
 //! UNPIVOT t ON a, b INTO NAME n VALUE v -- SELECT * FROM t UNPIVOT (v FOR n IN (a, b))
 //! ```
 
@@ -10,7 +10,6 @@ use std::ops::Range;
 
 use sqlparser::ast::{Expr, Ident};
 use sqlparser::keywords::Keyword;
-use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer, Word};
 
 use super::table::may_precede_query;
@@ -22,6 +21,12 @@ use crate::walk;
 const ENDS: [&str; 7] = ["order", "limit", "offset", "fetch", "union", "except", "intersect"];
 /// What a query begins with.
 const QUERIES: [&str; 8] = ["select", "from", "values", "table", "with", "pivot", "unpivot", "summarize"];
+
+/// What the parts of a PIVOT travel as: calls of what nobody can name.
+pub(crate) const AGGREGATE: &str = "#value";
+pub(crate) const COLUMN: &str = "#on";
+pub(crate) const NAMED: &str = "#as";
+pub(crate) const GROUP: &str = "#by";
 
 /// The tokens with those queries as the parser knows them. Positions are those of their words.
 pub(super) fn carry(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
@@ -105,15 +110,18 @@ impl Shown<'_> {
         }
         let before = at.checked_sub(1).and_then(|before| self.token(before));
         if !may_precede_query(before) && before != Some(&Token::SemiColon) {
-            return None;
+            let behind_table = is_pivot && self.token(at + 1) == Some(&Token::LParen);
+            return behind_table.then(|| self.pivot_of_table(at)).flatten();
         }
-        let table = at + 1..self.table_end(at + 1)?;
+        let nulls = !is_pivot && self.is(at + 1, "include") && self.is(at + 2, "nulls");
+        let at_table = if nulls { at + 3 } else { at + 1 };
+        let table = at_table..self.table_end(at_table)?;
         let ends = |at: usize| {
             matches!(self.token(at), Some(Token::RParen | Token::SemiColon))
                 || ENDS.iter().any(|word| self.is(at, word))
         };
         let end = self.find(table.end + 1..self.visible.len(), ends);
-        let pieces = if is_pivot { self.pivot(table, end)? } else { self.unpivot(table, end)? };
+        let pieces = if is_pivot { self.pivot(table, end)? } else { self.unpivot(table, end, nulls)? };
         Some((at, end, pieces))
     }
 
@@ -145,62 +153,132 @@ impl Shown<'_> {
         let using = self.find(table.end + 1..end, |at| self.is(at, "using") || self.is(at, "group"));
         let group = self.find(using..end, |at| self.is(at, "group") && self.is(at + 1, "by"));
         let on = table.end + 1..using;
-        let listed = self.find(on.clone(), |at| self.is(at, "in"));
-        let column = on.start..listed;
-        if column.is_empty() || self.find(column.clone(), |at| self.token(at) == Some(&Token::Comma)) < column.end {
+        if on.is_empty() {
             return None;
         }
-        let aggregates = match using < group {
-            true => vec![Piece::Kept(using + 1..group)],
-            false => vec![Piece::Made(tokens_of("count(*)"))],
-        };
-        let mut pieces = vec![Piece::Made(tokens_of("SELECT * FROM"))];
-        if group < end {
-            // Only what is asked for makes groups.
-            let keys = group + 2..end;
-            let of_keys = self.names(keys.clone());
-            let mut named = self.names(column.clone());
-            named.extend(self.names(using + 1..group));
-            pieces.push(Piece::Made(tokens_of("(SELECT")));
-            pieces.push(Piece::Kept(keys));
-            for (at, ident) in named.iter().enumerate() {
-                if !of_keys.contains(ident) && !named[..at].contains(ident) {
-                    let word = Word {
-                        value: ident.value.clone(),
-                        quote_style: ident.quote_style,
-                        keyword: Keyword::NoKeyword,
-                    };
-                    pieces.push(Piece::Made(vec![Token::Comma, Token::Word(word)]));
-                }
-            }
-            pieces.push(Piece::Made(tokens_of("FROM")));
-            pieces.push(Piece::Kept(table));
-            pieces.push(Piece::Made(tokens_of(")")));
-        } else {
-            pieces.push(Piece::Kept(table));
-        }
+        let mut pieces = vec![Piece::Made(tokens_of("SELECT * FROM")), Piece::Kept(table)];
         pieces.push(Piece::Made(tokens_of("PIVOT (")));
-        pieces.extend(aggregates);
-        pieces.push(Piece::Made(tokens_of("FOR")));
-        pieces.push(Piece::Kept(column));
-        match listed < on.end {
-            true => pieces.push(Piece::Kept(listed..on.end)),
-            false => pieces.push(Piece::Made(tokens_of("IN (ANY)"))),
+        match using < group {
+            true => pieces.extend(self.aggregates(using + 1..group)),
+            false => pieces.push(Piece::Made(tokens_of("count(*)"))),
         }
+        let keys = (group < end).then(|| group + 2..end);
+        pieces.extend(self.columns(self.parts(on), keys)?);
         pieces.push(Piece::Made(tokens_of(")")));
         Some(pieces)
     }
 
-    fn unpivot(&self, table: Range<usize>, end: usize) -> Option<Vec<Piece>> {
+    /// What stands behind a table as `PIVOT (sum(x) FOR a IN (1, 2) b IN (3, 4) GROUP BY c)`, if the parser does not know it.
+    fn pivot_of_table(&self, at: usize) -> Option<(usize, usize, Vec<Piece>)> {
+        let end = self.behind(at + 1).checked_sub(1)?;
+        let is_for = |at: usize| self.is(at, "for");
+        let columns = self.find(at + 2..end, is_for) + 1;
+        let group = self.find(columns..end, |at| self.is(at, "group") && self.is(at + 1, "by"));
+        let mut parts = Vec::new();
+        let mut begin = columns;
+        while begin < group {
+            let listed = self.find(begin..group, |at| self.is(at, "in"));
+            let next = if self.token(listed + 1) == Some(&Token::LParen) { self.behind(listed + 1) } else { group };
+            parts.push(begin..next.min(group));
+            begin = next;
+        }
+        if parts.len() < 2 && group == end {
+            return None;
+        }
+        let mut pieces = vec![Piece::Made(tokens_of("PIVOT ("))];
+        pieces.extend(self.aggregates(at + 2..columns - 1));
+        pieces.extend(self.columns(parts, (group < end).then(|| group + 2..end))?);
+        Some((at, end, pieces))
+    }
+
+    /// The parts between commas.
+    fn parts(&self, range: Range<usize>) -> Vec<Range<usize>> {
+        let mut parts = Vec::new();
+        let mut begin = range.start;
+        while begin < range.end {
+            let end = self.find(begin..range.end, |at| self.token(at) == Some(&Token::Comma));
+            if begin < end {
+                parts.push(begin..end);
+            }
+            begin = end + 1;
+        }
+        parts
+    }
+
+    /// The aggregates, each an argument of a function that the parser knows nothing of, with its name.
+    fn aggregates(&self, range: Range<usize>) -> Vec<Piece> {
+        let mut pieces = Vec::new();
+        for part in self.parts(range) {
+            let named = self.find(part.clone(), |at| self.is(at, "as"));
+            let is_word = matches!(self.token(part.end - 1), Some(Token::Word(_)));
+            let called = match named < part.end {
+                true => named,
+                false if is_word && part.len() > 1 && self.token(part.end - 2) == Some(&Token::RParen) => part.end - 1,
+                false => part.end,
+            };
+            if !pieces.is_empty() {
+                pieces.push(Piece::Made(vec![Token::Comma]));
+            }
+            pieces.extend(call_of(AGGREGATE, vec![Piece::Kept(part.start..called)]));
+            if called < part.end {
+                pieces.push(Piece::Kept(called..part.end));
+            }
+        }
+        pieces
+    }
+
+    /// The columns whose values make columns, with these if they are listed, and what makes groups.
+    fn columns(&self, parts: Vec<Range<usize>>, keys: Option<Range<usize>>) -> Option<Vec<Piece>> {
+        let mut pieces = vec![Piece::Made(tokens_of("FOR ("))];
+        for (number, part) in parts.into_iter().enumerate() {
+            if number > 0 {
+                pieces.push(Piece::Made(vec![Token::Comma]));
+            }
+            let listed = self.find(part.clone(), |at| self.is(at, "in"));
+            let mut arguments = vec![Piece::Kept(part.start..listed)];
+            if listed < part.end {
+                let is_list = self.token(listed + 1) == Some(&Token::LParen) && self.behind(listed + 1) == part.end;
+                let is_query = QUERIES.iter().any(|word| self.is(listed + 2, word));
+                if !is_list || is_query || part.start == listed {
+                    return None;
+                }
+                for value in self.parts(listed + 2..part.end - 1) {
+                    let named = self.find(value.clone(), |at| self.is(at, "as"));
+                    arguments.push(Piece::Made(vec![Token::Comma]));
+                    match named < value.end {
+                        true => {
+                            let mut both = vec![Piece::Kept(value.start..named), Piece::Made(vec![Token::Comma])];
+                            both.push(Piece::Kept(named + 1..value.end));
+                            arguments.extend(call_of(NAMED, both));
+                        }
+                        false => arguments.push(Piece::Kept(value)),
+                    }
+                }
+            }
+            pieces.extend(call_of(COLUMN, arguments));
+        }
+        for key in keys.map(|keys| self.parts(keys)).unwrap_or_default() {
+            pieces.push(Piece::Made(vec![Token::Comma]));
+            pieces.extend(call_of(GROUP, vec![Piece::Kept(key)]));
+        }
+        pieces.push(Piece::Made(tokens_of(") IN (ANY)")));
+        Some(pieces)
+    }
+
+    fn unpivot(&self, table: Range<usize>, end: usize, nulls: bool) -> Option<Vec<Piece>> {
         let into = self.find(table.end + 1..end, |at| self.is(at, "into"));
         let columns = table.end + 1..into;
+        let mut values = ["(", ""];
         let (mut name, mut value) = (Piece::Made(tokens_of("name")), Piece::Made(tokens_of("value")));
         if into < end {
             let value_at = self.find(into..end, |at| self.is(at, "value"));
-            if !self.is(into + 1, "name") || value_at + 2 != end || value_at != into + 3 {
+            if !self.is(into + 1, "name") || value_at + 1 >= end || value_at != into + 3 {
                 return None;
             }
-            (name, value) = (Piece::Kept(into + 2..into + 3), Piece::Kept(value_at + 1..value_at + 2));
+            (name, value) = (Piece::Kept(into + 2..into + 3), Piece::Kept(value_at + 1..end));
+            if value_at + 2 < end {
+                values = ["((", ")"];
+            }
         }
         if columns.is_empty() {
             return None;
@@ -210,30 +288,16 @@ impl Shown<'_> {
         Some(vec![
             Piece::Made(tokens_of("SELECT * FROM")),
             Piece::Kept(table),
-            Piece::Made(tokens_of("UNPIVOT (")),
+            Piece::Made(tokens_of(if nulls { "UNPIVOT INCLUDE NULLS" } else { "UNPIVOT" })),
+            Piece::Made(tokens_of(values[0])),
             value,
+            Piece::Made(tokens_of(values[1])),
             Piece::Made(tokens_of("FOR")),
             name,
             Piece::Made(tokens_of(before)),
             Piece::Kept(columns),
             Piece::Made(tokens_of(behind)),
         ])
-    }
-
-    /// The names of columns that expressions have; none of what is none, which is told later.
-    fn names(&self, range: Range<usize>) -> Vec<Ident> {
-        let tokens = range.filter_map(|at| self.token(at).cloned()).collect();
-        let mut parser = Parser::new(&MorselDialect).with_tokens(tokens);
-        let mut named = Named::default();
-        let exprs: Result<Vec<Expr>, ParserError> = parser.parse_comma_separated(|parser| {
-            let expr = parser.parse_expr()?;
-            if parser.parse_keyword(Keyword::AS) {
-                parser.parse_identifier()?;
-            }
-            Ok(expr)
-        });
-        exprs.into_iter().flatten().for_each(|expr| named.add(&expr));
-        named.0
     }
 }
 
@@ -256,6 +320,15 @@ impl Named {
             }
         });
     }
+}
+
+/// A call of what nobody can name.
+fn call_of(name: &str, arguments: Vec<Piece>) -> Vec<Piece> {
+    let word = Word { value: name.to_owned(), quote_style: Some('"'), keyword: Keyword::NoKeyword };
+    let mut pieces = vec![Piece::Made(vec![Token::Word(word), Token::LParen])];
+    pieces.extend(arguments);
+    pieces.push(Piece::Made(vec![Token::RParen]));
+    pieces
 }
 
 /// Tokens of a text of ours.

@@ -83,7 +83,7 @@ impl Filling<'_> {
     }
 }
 
-fn is_aggregate(function: &ast::Function) -> bool {
+pub(in crate::bind) fn is_aggregate(function: &ast::Function) -> bool {
     let Some(ObjectNamePart::Identifier(name)) = function.name.0.last() else { return false };
     let name = fold(name);
     let composed = functions::composed::all().any(|c| c.is_aggregate && c.names.contains(&name.as_str()));
