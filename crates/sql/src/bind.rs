@@ -43,6 +43,7 @@ mod rows_from;
 mod rule;
 mod sample;
 mod scope;
+mod sample_again;
 mod select;
 mod sequence;
 mod series;

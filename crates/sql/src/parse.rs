@@ -33,6 +33,7 @@ mod question;
 pub(crate) mod returning;
 mod routine;
 mod rule;
+pub(crate) mod samples;
 mod secret;
 mod sequence;
 mod session;

@@ -45,7 +45,11 @@ impl Binder<'_> {
         let (kind, constraint) = match &join.join_operator {
             J::Join(c) | J::Inner(c) => (JoinKind::Inner, c),
             J::Left(c) | J::LeftOuter(c) => (JoinKind::Left, c),
-            _ => return unsupported("an ASOF JOIN that is neither INNER nor LEFT", position),
+            J::Right(c) | J::RightOuter(c) => (JoinKind::Right, c),
+            J::FullOuter(c) => (JoinKind::Full, c),
+            J::Semi(c) | J::LeftSemi(c) => (JoinKind::Semi, c),
+            J::Anti(c) | J::LeftAnti(c) => (JoinKind::Anti, c),
+            _ => return unsupported("this kind of ASOF JOIN", position),
         };
         if !right.node.free_columns().is_empty() {
             return unsupported("an ASOF JOIN whose right side refers to columns of the query around it", position);
@@ -75,11 +79,12 @@ impl Binder<'_> {
         };
         let condition = sides(conjuncts, &left.node, &right.node)
             .map_err(|e| if e.position().is_some() { e } else { e.at(position) })?;
-        let mut item = self.plan.asof(kind.clone(), left, right, condition)?;
+        let item = self.plan.asof(kind.clone(), left, right, condition)?;
         if let Some(pairs) = pairs {
             let moved = |pair: Pair| Pair { left: item.moved[&pair.left], right: item.moved[&pair.right], ..pair };
             let pairs: Vec<Pair> = pairs.into_iter().map(moved).collect();
-            item.joined.scope.visible = super::join::once(&pairs, &item.left, &item.right, &kind);
+            let visible = super::join::once(&pairs, &item.left, &item.right, &kind);
+            return self.plan.showing_once(item.joined, pairs, visible, &kind);
         }
         Ok(item.joined)
     }
@@ -150,9 +155,19 @@ impl PlanBuilder {
         let second = self.side(right.node, of_right, b);
 
         // The right side, numbered, is read twice.
-        let is_null = Expr::new(ExprKind::IsNull(Box::new(self.reference(second.nearest))), SqlType::Bool);
-        let predicates = vec![Expr::new(ExprKind::Not(Box::new(is_null)), SqlType::Bool)];
-        let known = Node::new(Op::Filter { input: Box::new(second.node), predicates });
+        let is_known = |expr: Expr| {
+            let is_null = Expr::new(ExprKind::IsNull(Box::new(expr)), SqlType::Bool);
+            vec![Expr::new(ExprKind::Not(Box::new(is_null)), SqlType::Bool)]
+        };
+        // Rows that compare with nothing are there in the result all the same where all rows of the right side are.
+        let keeps_all = matches!(kind, JoinKind::Right | JoinKind::Full);
+        let known = match keeps_all {
+            true => second.node,
+            false => {
+                let predicates = is_known(self.reference(second.nearest));
+                Node::new(Op::Filter { input: Box::new(second.node), predicates })
+            }
+        };
         let order = vec![self.key(second.nearest, descends)];
         let number = self.number("number", false);
         let call = new_call(WindowFunction::RowNumber, Vec::new(), SqlType::BigInt, None);
@@ -175,7 +190,11 @@ impl PlanBuilder {
             (Node::new(Op::CteScan { cte, columns }), map)
         };
         let compared: Vec<ColumnId> = second.keys.iter().copied().chain([second.nearest, number]).collect();
-        let (ordering, there) = read(self, &compared);
+        let (mut ordering, there) = read(self, &compared);
+        if keeps_all {
+            let predicates = is_known(self.reference(there[&second.nearest]));
+            ordering = Node::new(Op::Filter { input: Box::new(ordering), predicates });
+        }
         let wanted: Vec<ColumnId> = given.iter().chain(&second.keys).copied().chain([number]).collect();
         let (found, mut moved) = read(self, &wanted);
 

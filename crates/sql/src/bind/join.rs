@@ -139,23 +139,9 @@ impl Binder<'_> {
             condition.push(compare(Compare::Eq, x, y, pair.position)?);
             pairs.push(pair);
         }
-        let mut visible = once(&pairs, &left.scope, &right.scope, &kind);
-        let mut item = self.plan.joining(kind.clone(), left, right, condition);
-        let mut computed = Vec::new();
-        if kind == JoinKind::Full {
-            for (shown, pair) in visible.iter_mut().zip(pairs) {
-                let sides = vec![self.plan.reference(pair.left), self.plan.reference(pair.right)];
-                let (sides, sql_type) = unify(sides, "JOIN/USING")?;
-                let merged = Expr::new(ExprKind::Coalesce(sides), sql_type);
-                shown.column = self.plan.column_for(&pair.name, &merged);
-                computed.push((shown.column, merged));
-            }
-        }
-        item.scope.visible = visible;
-        if !computed.is_empty() {
-            item.node = Node::new(Op::Map { input: Box::new(item.node), columns: computed });
-        }
-        Ok(item)
+        let visible = once(&pairs, &left.scope, &right.scope, &kind);
+        let item = self.plan.joining(kind.clone(), left, right, condition);
+        self.plan.showing_once(item, pairs, visible, &kind)
     }
 }
 
@@ -180,6 +166,31 @@ pub(super) fn once(pairs: &[Pair], left: &Scope, right: &Scope, kind: &JoinKind)
 }
 
 impl PlanBuilder {
+    /// A join that shows the columns of USING once: of a full one, that side's value which is there.
+    pub(super) fn showing_once(
+        &mut self,
+        mut item: FromItem,
+        pairs: Vec<Pair>,
+        mut visible: Vec<ScopeColumn>,
+        kind: &JoinKind,
+    ) -> Result<FromItem> {
+        let mut computed = Vec::new();
+        if *kind == JoinKind::Full {
+            for (shown, pair) in visible.iter_mut().zip(pairs) {
+                let sides = vec![self.reference(pair.left), self.reference(pair.right)];
+                let (sides, sql_type) = unify(sides, "JOIN/USING")?;
+                let merged = Expr::new(ExprKind::Coalesce(sides), sql_type);
+                shown.column = self.column_for(&pair.name, &merged);
+                computed.push((shown.column, merged));
+            }
+        }
+        item.scope.visible = visible;
+        if !computed.is_empty() {
+            item.node = Node::new(Op::Map { input: Box::new(item.node), columns: computed });
+        }
+        Ok(item)
+    }
+
     /// The join itself. Semi- and anti-joins give the left side's names only.
     pub(super) fn joining(
         &mut self,

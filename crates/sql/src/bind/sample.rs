@@ -11,7 +11,7 @@ use super::coerce::cast_to;
 use super::parts::PlanBuilder;
 use super::scope::{Clause, Level};
 use super::{Binder, unsupported};
-use crate::parse::shorthand::sample;
+use crate::parse::samples::{Sample, sample};
 
 /// The state of a percentage that is none.
 const INVALID_TABLESAMPLE_ARGUMENT: SqlState = SqlState("2202H");
@@ -31,7 +31,7 @@ fn reservoir(expr: &ast::Expr) -> Option<&ast::Expr> {
 }
 
 /// What USING SAMPLE says, which travels in QUALIFY, and the rest of that.
-pub(super) fn apart(qualify: Option<&ast::Expr>) -> (Option<(f64, bool)>, Option<&ast::Expr>) {
+pub(super) fn apart(qualify: Option<&ast::Expr>) -> (Option<Sample>, Option<&ast::Expr>) {
     match qualify {
         Some(ast::Expr::BinaryOp { left, op: ast::BinaryOperator::And, right }) if sample(right).is_some() => {
             (sample(right), Some(left))
@@ -49,22 +49,8 @@ impl PlanBuilder {
         self.drawn(node, (quantity, is_percent), random)
     }
 
-    /// The same, always of the same rows: by a hash of their ids and the seed.
-    fn sample_again(&mut self, node: Node, of: (f64, bool), seed: i64, position: Option<u32>) -> Result<Node> {
-        let Op::Scan { table, .. } = &node.op else {
-            return unsupported("REPEATABLE in a sample of anything but a table", position);
-        };
-        let Some(id) = self.row_id(*table) else {
-            return unsupported("REPEATABLE in a sample of anything but a stored table", position);
-        };
-        let given = vec![self.reference(id), Expr::constant(Value::Int(seed), SqlType::BigInt)];
-        let hash = |given| Expr::new(ExprKind::Call(ScalarFunction::HASH, given), SqlType::BigInt);
-        let number = hash(vec![hash(given)]);
-        self.drawn(node, of, number)
-    }
-
     /// The rows of which the smallest numbers were drawn: doubles from 0 to 1, or any integers of 64 bits.
-    fn drawn(&mut self, node: Node, (quantity, is_percent): (f64, bool), number: Expr) -> Result<Node> {
+    pub(super) fn drawn(&mut self, node: Node, (quantity, is_percent): (f64, bool), number: Expr) -> Result<Node> {
         if is_percent {
             let share = quantity / 100.0;
             let part = match number.sql_type {
@@ -109,7 +95,7 @@ impl Binder<'_> {
             Some(seed) => {
                 let number = seed.value.value.to_string().parse::<f64>();
                 let seed = number.map_err(|_| Error::unsupported("a seed that is no number").at(position))?;
-                self.plan.sample_again(node, of, seed.to_bits() as i64, position)
+                self.plan.sample_again(node, of, seed.to_bits() as i64)
             }
         }
     }

@@ -58,8 +58,8 @@ impl Binder<'_> {
         let FromItem { mut node, scope } = self.tables_of(&select.from)?;
         self.names.level().input_order = InputOrder::of(&node, &self.plan);
         let (sampled, only) = apart(select.qualify.as_ref());
-        if let Some((quantity, is_percent)) = sampled {
-            node = self.plan.sample_of(node, quantity, is_percent)?;
+        if let Some(sample) = sampled {
+            node = self.plan.sample_said(node, sample)?;
         }
         self.names.level().scope = scope;
         let mut listed = None;

@@ -1,16 +1,13 @@
 //! Short forms of DuckDB that the parser does not know, written as what it does: `a ** b`, `* LIKE 'x%'`, `name: expression` in
 //! select lists, `LIMIT 50%`, `USING SAMPLE`, `FILTER (condition)`, and the standard's `JSON_OBJECT('a': 1)` and `ROWS FROM (...)`.
 
-use sqlparser::ast::{Expr, Ident, ObjectNamePart, Value};
+use sqlparser::ast::{Expr, Ident, ObjectNamePart};
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Span, Token, TokenWithSpan, Word};
 
+use super::samples::{PERCENT, carried, sampled, sampled_table};
 use super::window::as_word;
 
-/// What a sample travels as, in front of what it says.
-const SAMPLE: &str = "sample ";
-/// What a percentage of LIMIT travels behind.
-const PERCENT: &str = " percent";
 /// What the patterns of names travel behind.
 const NAMES: &str = "names ";
 /// The name of ROWS FROM, in quotes that are none of SQL's.
@@ -24,15 +21,6 @@ pub(crate) fn percentage(expr: &Expr) -> Option<f64> {
     carried(expr)?.strip_suffix(PERCENT)?.parse().ok()
 }
 
-/// What USING SAMPLE says: how many rows, or which percentage.
-pub(crate) fn sample(expr: &Expr) -> Option<(f64, bool)> {
-    let said = carried(expr)?.strip_prefix(SAMPLE)?;
-    match said.strip_suffix(PERCENT) {
-        Some(percent) => Some((percent.parse().ok()?, true)),
-        None => Some((said.parse().ok()?, false)),
-    }
-}
-
 /// How a pattern behind `*` is written, in lower case: `like`, `not like`, ...
 pub(crate) fn pattern_of_names(expr: &Expr) -> Option<&str> {
     carried(expr)?.strip_prefix(NAMES)
@@ -42,16 +30,6 @@ pub(crate) fn pattern_of_names(expr: &Expr) -> Option<&str> {
 pub(crate) fn is_rows_from(name: &sqlparser::ast::ObjectName) -> bool {
     let is = |ident: &Ident| ident.quote_style == Some(QUOTE) && ident.value == ROWS_FROM;
     matches!(name.0.as_slice(), [ObjectNamePart::Identifier(ident)] if is(ident))
-}
-
-fn carried(expr: &Expr) -> Option<&str> {
-    match expr {
-        Expr::Value(value) => match &value.value {
-            Value::Placeholder(name) => Some(name),
-            _ => None,
-        },
-        _ => None,
-    }
 }
 
 /// The tokens as the parser takes them. Their positions stay.
@@ -212,6 +190,11 @@ fn rewritten(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
             Token::Word(word) if word.keyword == Keyword::QUALIFY && word.quote_style.is_none() => {
                 *qualified.last_mut().expect("never empty") = true;
             }
+            Token::Word(_) if is(at, "tablesample") => {
+                if let Some((said, end)) = sampled_table(&token, &is, at + 1) {
+                    changes.push((at + 1, end, made(at + 1, said)));
+                }
+            }
             Token::Word(_) if is(at, "using") && is(at + 1, "sample") => {
                 if let Some((said, end)) = sampled(&token, &is, at + 2) {
                     let word = if qualified.last() == Some(&true) { "AND" } else { "QUALIFY" };
@@ -279,33 +262,6 @@ fn applied(
     }
     out.extend(visible.get(at..).unwrap_or_default().iter().map(|&i| tokens[i].clone()));
     out
-}
-
-/// What stands behind USING SAMPLE, and where it ends.
-fn sampled<'t>(
-    token: &impl Fn(usize) -> Option<&'t Token>,
-    is: &impl Fn(usize, &str) -> bool,
-    begin: usize,
-) -> Option<(String, usize)> {
-    let mut at = begin;
-    let named = ["reservoir", "bernoulli", "system"].iter().any(|name| is(at, name));
-    let enclosed = named && token(at + 1) == Some(&Token::LParen);
-    at += if enclosed { 2 } else { 0 };
-    let Token::Number(number, _) = token(at)? else { return None };
-    at += 1;
-    let is_percent = token(at) == Some(&Token::Mod) || is(at, "percent");
-    if is_percent || is(at, "rows") {
-        at += 1;
-    }
-    if enclosed {
-        (token(at) == Some(&Token::RParen)).then_some(())?;
-        at += 1;
-    } else if token(at) == Some(&Token::LParen) {
-        // The method, which makes no difference, without a seed.
-        (token(at + 2) == Some(&Token::RParen)).then_some(())?;
-        at += 3;
-    }
-    Some((format!("{SAMPLE}{number}{}", if is_percent { PERCENT } else { "" }), at))
 }
 
 /// Whether a word ends a select list.
