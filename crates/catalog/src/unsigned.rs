@@ -1,4 +1,5 @@
-//! Unsigned integers, as DuckDB has them and files do: ranges of wider types, and so domains that every database has.
+//! Unsigned integers and those of a byte, as DuckDB has them and files do: ranges of wider types, and so domains that every database
+//! has.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
@@ -11,20 +12,21 @@ use crate::{Check, Domain, Filling};
 /// Where they are, as far as names say it.
 pub(crate) const PG_CATALOG: &str = "pg_catalog";
 
-/// Names, the types below, and the greatest values.
-const TYPES: [(&str, SqlType, &str); 5] = [
-    ("utinyint", SqlType::SmallInt, "255"),
-    ("usmallint", SqlType::Integer, "65535"),
-    ("uinteger", SqlType::BigInt, "4294967295"),
-    ("ubigint", SqlType::decimal(20, 0), "18446744073709551615"),
-    ("uhugeint", SqlType::NUMERIC, "340282366920938463463374607431768211455"),
+/// Names, the types below, and the least and the greatest values.
+const TYPES: [(&str, SqlType, &str, &str); 6] = [
+    ("tinyint", SqlType::SmallInt, "-128", "127"),
+    ("utinyint", SqlType::SmallInt, "0", "255"),
+    ("usmallint", SqlType::Integer, "0", "65535"),
+    ("uinteger", SqlType::BigInt, "0", "4294967295"),
+    ("ubigint", SqlType::decimal(20, 0), "0", "18446744073709551615"),
+    ("uhugeint", SqlType::NUMERIC, "0", "340282366920938463463374607431768211455"),
 ];
 
 static DOMAINS: LazyLock<BTreeMap<Name, Arc<Domain>>> = LazyLock::new(|| {
-    let domain = |(name, sql_type, most): (&str, SqlType, &str)| {
+    let domain = |(name, sql_type, least, most): (&str, SqlType, &str, &str)| {
         let sql = match sql_type {
-            SqlType::Numeric { .. } => format!("value >= 0 AND value <= {most} AND value = trunc(value)"),
-            _ => format!("value >= 0 AND value <= {most}"),
+            SqlType::Numeric { .. } => format!("value >= {least} AND value <= {most} AND value = trunc(value)"),
+            _ => format!("value >= {least} AND value <= {most}"),
         };
         let check = Check { name: format!("{name}_check"), sql };
         let domain = Domain { sql_type, not_null: false, filling: Filling::NULL, checks: vec![check], digits: None };
@@ -40,5 +42,5 @@ pub(crate) fn unsigned(name: &str) -> Option<(&'static Name, &'static Arc<Domain
 
 /// The type below an unsigned one.
 pub fn below_unsigned(name: &str) -> Option<SqlType> {
-    TYPES.iter().find(|(known, ..)| *known == name).map(|(_, below, _)| *below)
+    TYPES.iter().find(|(known, ..)| *known == name).map(|(_, below, ..)| *below)
 }

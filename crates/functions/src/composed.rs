@@ -2,6 +2,7 @@
 //! that plans, code and errors are those of what it is made of.
 
 mod aggregates;
+mod by_type;
 mod lists;
 mod others;
 mod system;
@@ -66,7 +67,15 @@ macro_rules! units {
 
 /// Every such function.
 pub fn all() -> impl Iterator<Item = &'static Composed> {
-    let rows = [FIGURES_AND_TIMES, aggregates::AGGREGATES, lists::LISTS, others::OTHERS, system::SYSTEM, texts::TEXTS];
+    let rows = [
+        FIGURES_AND_TIMES,
+        aggregates::AGGREGATES,
+        by_type::BY_TYPE,
+        lists::LISTS,
+        others::OTHERS,
+        system::SYSTEM,
+        texts::TEXTS,
+    ];
     rows.into_iter().flatten().chain(system::PRIVILEGES.iter().flatten())
 }
 

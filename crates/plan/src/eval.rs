@@ -136,7 +136,7 @@ pub fn eval_in(expr: &Expr, scope: &dyn Scope) -> Result<Value> {
         ExprKind::Cast(a) => {
             cast::cast_value(&eval_in(a, scope)?, a.sql_type, expr.sql_type).map_err(|e| e.at(expr.position))?
         }
-        ExprKind::TryCast(a) => cast::cast_value(&eval_in(a, scope)?, a.sql_type, expr.sql_type).unwrap_or(Value::Null),
+        ExprKind::TryCast(a) => cast::try_cast_value(&eval_in(a, scope)?, a.sql_type, expr.sql_type),
         ExprKind::InList(a, values) => match eval_in(a, scope)? {
             Value::Null => Value::Null,
             value => Value::Bool(values.contains(&value)),

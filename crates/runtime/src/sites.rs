@@ -73,8 +73,8 @@ fn call(site: &Site, arguments: &[Value]) -> Result<Value> {
             function.evaluate(&Call { values: arguments, types: &site.arguments, result: site.result })
         }
         SiteKind::Cast(or_null) => {
-            let value = cast::cast_value(&arguments[0], site.arguments[0], site.result);
-            if *or_null { Ok(value.unwrap_or(Value::Null)) } else { value }
+            let (value, from, to) = (&arguments[0], site.arguments[0], site.result);
+            if *or_null { Ok(cast::try_cast_value(value, from, to)) } else { cast::cast_value(value, from, to) }
         }
         SiteKind::Elements => Err(Error::internal("a site that calls nothing")),
         SiteKind::Like { syntax } => like::matches(text(0)?, text(1)?, *syntax).map(Value::Bool),

@@ -27,6 +27,7 @@ pub mod search;
 pub mod string;
 pub mod structure;
 pub mod sum;
+pub mod typed_json;
 pub mod uuid;
 
 pub use error::Bad;

@@ -144,9 +144,23 @@ pub(super) const OTHERS: &[Composed] = &[
     scalar(
         &["date_sub", "datesub"],
         &["part", "a", "b"],
-        "CASE rtrim(lower(part), 's') WHEN 'year' THEN trunc(date_part('year', age(b, a))) WHEN 'quarter' THEN trunc((date_part('year', age(b, a)) * 12 + date_part('month', age(b, a))) / 3) WHEN 'month' THEN date_part('year', age(b, a)) * 12 + date_part('month', age(b, a)) WHEN 'decade' THEN trunc(date_part('year', age(b, a)) / 10) WHEN 'century' THEN trunc(date_part('year', age(b, a)) / 100) WHEN 'week' THEN trunc((date_part('epoch', b) - date_part('epoch', a)) / 604800) WHEN 'day' THEN trunc((date_part('epoch', b) - date_part('epoch', a)) / 86400) WHEN 'hour' THEN trunc((date_part('epoch', b) - date_part('epoch', a)) / 3600) WHEN 'minute' THEN trunc((date_part('epoch', b) - date_part('epoch', a)) / 60) WHEN 'second' THEN trunc(date_part('epoch', b) - date_part('epoch', a)) ELSE date_diff(part, a, b) END",
+        "CASE rtrim(lower(part), 's') WHEN 'year' THEN trunc(months_of_period(a, b) / 12) WHEN 'quarter' THEN trunc(months_of_period(a, b) / 3) WHEN 'month' THEN months_of_period(a, b) WHEN 'decade' THEN trunc(months_of_period(a, b) / 120) WHEN 'century' THEN trunc(months_of_period(a, b) / 1200) WHEN 'week' THEN trunc((date_part('epoch', b) - date_part('epoch', a)) / 604800) WHEN 'day' THEN trunc((date_part('epoch', b) - date_part('epoch', a)) / 86400) WHEN 'hour' THEN trunc((date_part('epoch', b) - date_part('epoch', a)) / 3600) WHEN 'minute' THEN trunc((date_part('epoch', b) - date_part('epoch', a)) / 60) WHEN 'second' THEN trunc(date_part('epoch', b) - date_part('epoch', a)) ELSE date_diff(part, a, b) END",
         "How many whole units lie between two times.",
         ("date_sub('month', date '2020-01-15', date '2020-03-14')", "1"),
+    ),
+    scalar(
+        &["months_of_period"],
+        &["a", "b"],
+        "CASE WHEN a <= b THEN months_until(a, b) ELSE -months_until(b, a) END",
+        "How many whole months lie between two times, for date_sub.",
+        ("months_of_period(date '2020-03-31', date '2020-02-29')", "-1"),
+    ),
+    scalar(
+        &["months_until"],
+        &["a", "b"],
+        "CAST((date_part('year', age(b, CASE WHEN date_part('day', b + interval '1 day') = 1 AND date_part('day', a) > date_part('day', b) THEN a - interval '1 day' * (date_part('day', a) - date_part('day', b)) ELSE CAST(a AS timestamp) END)) * 12 + date_part('month', age(b, CASE WHEN date_part('day', b + interval '1 day') = 1 AND date_part('day', a) > date_part('day', b) THEN a - interval '1 day' * (date_part('day', a) - date_part('day', b)) ELSE CAST(a AS timestamp) END))) AS double precision)",
+        "How many whole months lie from a time to a later one: up to the last day of a month all are over that began on a later day.",
+        ("months_until(date '2020-01-31', date '2020-02-29')", "1"),
     ),
     scalar(&["uuidv4"], &[], "gen_random_uuid()", "A random UUID.", ("uuid_extract_version(uuidv4())", "4")),
     scalar(
@@ -155,6 +169,13 @@ pub(super) const OTHERS: &[Composed] = &[
         "strpos('0123456789abcdef', substr(CAST(u AS text), 15, 1)) - 1",
         "The version of a UUID.",
         ("uuid_extract_version(uuid '5b1f4d0c-8f7e-4d0c-9b1a-0c8f7e4d0c9b')", "4"),
+    ),
+    scalar(
+        &["json_keys"],
+        &["j", "path"],
+        "json_keys(json_extract(j, path))",
+        "The keys of the object at a path.",
+        ("json_keys('{\"a\": {\"b\": 1}}', '$.a')", "{b}"),
     ),
     scalar(
         &["json_pretty"],

@@ -56,12 +56,15 @@ pub(super) const ROWS: &[Scalar] = &[
     Scalar::new(
         "list_slice",
         &["list_slice", "array_slice"],
-        &[first(&[Array, BigInt, BigInt])],
+        &[first(&[Array, BigInt, BigInt]), first(&[Array, BigInt, BigInt, BigInt])],
         |c| {
             let (array, element) = c.array(0)?;
+            if c.len() == 4 {
+                return array::list_slice_by(array, element, (c.int(1)?, c.int(2)?), c.int(3)?);
+            }
             array::list_slice(array, element, Some(c.int(1)?), Some(c.int(2)?))
         },
-        "The elements from one number to another, counted from 1, or from the end if below zero.",
+        "The elements from one number to another, counted from 1, or from the end if below zero; of every so many one, from the end to the beginning if that is below zero.",
         ("list_slice([1, 2, 3, 4], -2, -1)", "{3,4}"),
     ),
     Scalar::new(

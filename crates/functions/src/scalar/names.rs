@@ -94,6 +94,7 @@ impl ScalarFunction {
     pub const ARRAY_SUBSCRIPT: Self = row("array_subscript");
     pub const STRUCT_FIELD: Self = row("struct_field");
     pub const ARRAY_SLICE: Self = row("array_slice");
+    pub const LIST_SLICE: Self = row("list_slice");
     pub const ARRAY_CONTAINS: Self = row("array_contains");
     pub const ARRAY_OVERLAPS: Self = row("array_overlaps");
     pub const ARRAY_SERIES: Self = row("array_series");

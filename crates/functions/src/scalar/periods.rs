@@ -5,7 +5,8 @@ use types::ops::date;
 use types::{SqlType, Value};
 
 use super::{Call, Scalar, over, text};
-use crate::Parameter::{Date, Double, Interval, Text, Timestamp, Timestamptz};
+use crate::Parameter::{Date, Double, Interval, Text, Time, Timestamp, Timestamptz};
+use crate::{Overload, ResultType, SESSION_ZONE};
 
 pub(super) const ROWS: &[Scalar] = &[
     Scalar::new(
@@ -72,21 +73,50 @@ pub(super) const ROWS: &[Scalar] = &[
     Scalar::new(
         "date_diff",
         &["date_diff", "datediff"],
-        &[over(&[Text, Timestamp, Timestamp], SqlType::BigInt)],
-        |c| Ok(Value::Int(date::diff(c.text(0)?.parse()?, c.timestamp(1)?, c.timestamp(2)?)?)),
+        &[over(&[Text, Timestamp, Timestamp], SqlType::BigInt), over(&[Text, Time, Time], SqlType::BigInt)],
+        |c| {
+            // Times of day are those of one day.
+            let time = |at: usize| match c.value(at)? {
+                Value::Time(time) => Ok(*time),
+                _ => c.timestamp(at),
+            };
+            Ok(Value::Int(date::diff(c.text(0)?.parse()?, time(1)?, time(2)?)?))
+        },
         "How many boundaries of that field are between two times.",
         ("date_diff('month', date '2024-01-31', date '2024-02-01')", "1"),
     ),
     Scalar::new(
         "strftime",
         &["strftime"],
-        &[text(&[Timestamp, Text]), text(&[Date, Text]), text(&[Text, Timestamp]), text(&[Text, Date])],
+        &[
+            text(&[Timestamp, Text]),
+            text(&[Date, Text]),
+            text(&[Text, Timestamp]),
+            text(&[Text, Date]),
+            // A moment, in the session's time zone.
+            Overload {
+                parameters: &[Timestamptz, Text],
+                defaults: &[SESSION_ZONE],
+                result: ResultType::Fixed(SqlType::Text),
+            },
+        ],
         |c| {
+            if c.type_of(0) == SqlType::Timestamptz {
+                return Ok(Value::str(date::strftime_moment(c.timestamp(0)?, c.text(1)?, c.text(2)?)?));
+            }
             let (time, pattern) = if c.type_of(0).is_string() { (1, 0) } else { (0, 1) };
             Ok(Value::str(date::strftime(c.timestamp(time)?, c.text(pattern)?)?))
         },
         "A date or timestamp in the form of a pattern with percent signs.",
         ("strftime(date '1992-03-02', '%a, %-d %B %Y')", "Mon, 2 March 1992"),
+    ),
+    Scalar::new(
+        "strptime_moment",
+        &["strptime_moment"],
+        &[over(&[Text, Text], SqlType::Timestamptz)],
+        |c| Ok(Value::Timestamp(date::strptime_moment(c.text(0)?, c.text(1)?)?)),
+        "The moment that a text shows in the form of a pattern that has an offset or a zone.",
+        ("strptime('1992-03-02 10:00 +02', '%Y-%m-%d %H:%M %z')", "1992-03-02 08:00:00+00"),
     ),
     Scalar::new(
         "strptime",

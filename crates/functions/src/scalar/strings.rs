@@ -4,7 +4,7 @@ use types::ops::{bytes, string};
 use types::{SqlType, Value};
 
 use super::{Scalar, Typed, first, over, text, with_default};
-use crate::Parameter::{Bytea, Integer, Text};
+use crate::Parameter::{Array, Bytea, Integer, Text};
 
 pub(super) const ROWS: &[Scalar] = &[
     Scalar::new(
@@ -175,7 +175,8 @@ pub(super) const ROWS: &[Scalar] = &[
     Scalar::new(
         "repeat",
         &["repeat"],
-        &[text(&[Text, Integer])],
+        &[text(&[Text, Integer]), first(&[Array, Integer])],
+        // The form of an array is a text whose repetition is that of the array.
         |c| Ok(Value::str(string::repeat(c.text(0)?, c.int(1)?)?)),
         "Repeated so often.",
         ("repeat('Pg', 4)", "PgPgPgPg"),

@@ -20,15 +20,15 @@ use crate::{DomainStatement, ObjectKind, ObjectName, Statement};
 
 impl Binder<'_> {
     /// The domain that a type name means, if it is one, or that the elements of an array are of.
-    pub(super) fn domain_of(&mut self, name: &DataType) -> Result<Option<(Name, Arc<Domain>)>> {
-        match name {
+    pub(super) fn domain_of(&mut self, data_type: &DataType) -> Result<Option<(Name, Arc<Domain>)>> {
+        match data_type {
             DataType::Array(ArrayElemTypeDef::SquareBracket(of, _)) => self.domain_of(of),
-            DataType::Custom(name, arguments) if arguments.is_empty() => {
+            DataType::Custom(name, arguments) if arguments.is_empty() && rounded_name(data_type).is_none() => {
                 Ok(self.resolver.domain(&self.text.object_name(name)?))
             }
             _ => {
                 let of = |name: String| ObjectName { schema: None, name, position: None };
-                let built_in = unsigned_name(name).map(str::to_owned).or_else(|| rounded_name(name));
+                let built_in = unsigned_name(data_type).map(str::to_owned).or_else(|| rounded_name(data_type));
                 Ok(built_in.and_then(|name| self.resolver.domain(&of(name))))
             }
         }

@@ -2,6 +2,7 @@
 
 mod aggregate;
 mod any_type;
+mod arguments;
 pub(super) mod array;
 mod array_any;
 mod array_operators;
@@ -17,6 +18,8 @@ mod first_last;
 mod in_list;
 pub(super) mod json;
 mod json_calls;
+mod json_paths;
+mod json_transform;
 mod lambda;
 mod literal;
 mod map;

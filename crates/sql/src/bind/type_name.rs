@@ -132,9 +132,10 @@ pub(super) fn sql_type(name: &DataType, custom: Custom<'_>) -> Result<SqlType> {
     })
 }
 
-/// What DuckDB calls an unsigned type that the parser knows; `uinteger` is a name like those of other domains.
+/// What DuckDB calls an unsigned type, or one of a byte, that the parser knows; `uinteger` is a name like those of other domains.
 pub(super) fn unsigned_name(name: &DataType) -> Option<&'static str> {
     Some(match name {
+        DataType::TinyInt(_) => "tinyint",
         DataType::UTinyInt | DataType::UInt8 | DataType::TinyIntUnsigned(_) => "utinyint",
         DataType::USmallInt | DataType::UInt16 | DataType::SmallIntUnsigned(_) | DataType::Int2Unsigned(_) => {
             "usmallint"
@@ -155,6 +156,11 @@ pub(super) fn rounded_name(name: &DataType) -> Option<String> {
         DataType::Timestamp(Some(digits), Zone::None | Zone::WithoutTimeZone) => (SqlType::Timestamp, digits),
         DataType::Timestamp(Some(digits), _) => (SqlType::Timestamptz, digits),
         DataType::Time(Some(digits), Zone::None | Zone::WithoutTimeZone) => (SqlType::Time, digits),
+        DataType::Custom(name, arguments) if arguments.is_empty() => match name.to_string().to_lowercase().as_str() {
+            "timestamp_s" => (SqlType::Timestamp, &0),
+            "timestamp_ms" => (SqlType::Timestamp, &3),
+            _ => return None,
+        },
         _ => return None,
     };
     catalog::rounded_name(sql_type, u8::try_from(*digits).ok()?)

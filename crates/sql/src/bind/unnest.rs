@@ -40,6 +40,9 @@ pub(super) fn is_rows_function(name: &str) -> bool {
 
 /// The functions whose arrays a function of JSON has as its columns, and what these are called, if not as the function.
 fn rows_of_json(name: &str) -> Option<&'static [(&'static str, &'static str)]> {
+    if name == "json_each" {
+        return Some(&[("json_entry_keys", "key"), ("json_entry_values", "value")]);
+    }
     Some(match name.strip_prefix("jsonb_").or_else(|| name.strip_prefix("json_"))? {
         "array_elements" => &[("json_elements", "value")],
         "array_elements_text" => &[("json_elements_text", "value")],
@@ -92,6 +95,11 @@ impl Binder<'_> {
         seen: &Scope,
     ) -> Result<Option<FromItem>> {
         let is_series = matches!(name, "generate_series" | "range");
+        let is_tree = matches!((name, arguments.len()), ("json_tree", 1 | 2) | ("json_each", 2));
+        if is_tree && !ordinality {
+            let arguments = plain_arguments(name, arguments)?;
+            return self.values_within(name, &arguments, alias, seen).map(Some);
+        }
         if !is_unnesting(name) && (!is_series || arguments.iter().all(is_literal)) {
             return Ok(None);
         }
@@ -100,6 +108,37 @@ impl Binder<'_> {
             return Ok(None);
         }
         self.unnest_from(name, &arguments, alias, ordinality, seen).map(Some)
+    }
+
+    /// `json_tree(json, path)` and `json_each(json, path)`: a row for each value within what lies at the path.
+    fn values_within(
+        &mut self,
+        name: &str,
+        arguments: &[ast::Expr],
+        alias: Option<&TableAlias>,
+        seen: &Scope,
+    ) -> Result<FromItem> {
+        let position = arguments.first().and_then(|a| self.text.start(a));
+        let mut bound = self.seeing(seen, |b| arguments.iter().map(|a| b.expr(a)).collect::<Result<Vec<_>>>())?;
+        if bound.len() == 1 {
+            bound.push(Expr::constant(Value::str("$"), SqlType::Text));
+        }
+        bound.push(Expr::bool(name == "json_tree"));
+        let rows = call("json_within", bound, position)?;
+        let row = self.plan.element_of("row", rows);
+        let whole = self.plan.reference(row.column);
+        let node = self.plan.unnested(one_row(), vec![row], None);
+        let mut columns = Vec::new();
+        let mut computed = Vec::new();
+        for (name, expr) in self.fields_of(&whole)? {
+            let column = self.plan.column_for(&name, &expr);
+            columns.push(ScopeColumn { name, column });
+            computed.push((column, expr));
+        }
+        let node = Node::new(Op::Map { input: Box::new(node), columns: computed });
+        let relation = Relation { name: Some(name.to_owned()), columns, ..Relation::default() };
+        let relation = self.text.aliased(relation, alias)?;
+        Ok(FromItem { node, scope: Scope::of(relation) })
     }
 
     /// Whether a series has the same bounds for all rows.

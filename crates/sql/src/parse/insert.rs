@@ -79,6 +79,11 @@ pub(super) fn form(tokens: Vec<TokenWithSpan>, dialect: &dyn Dialect) -> (Vec<To
     while token(last + 1) == Some(&Token::Period) {
         last += 2;
     }
+    // What INSERT does anyway.
+    if is(last + 1, "by") && is(last + 2, "position") {
+        tokens.drain(visible[last + 1]..=visible[last + 2]);
+        return self::form(tokens, dialect);
+    }
     if is(last + 1, "by") && is(last + 2, "name") {
         form.by_name = match token(last + 3) {
             Some(Token::LParen) => true,

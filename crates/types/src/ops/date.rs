@@ -41,7 +41,7 @@ pub use interval::{
 pub use interval_to_char::interval_to_char;
 pub use order::DateOrder;
 pub use parse::{names_zone, offset, parse_date, parse_time, parse_timestamp, parse_timestamptz};
-pub use strftime::{strftime, strptime};
+pub use strftime::{says_zone, strftime, strftime_moment, strptime, strptime_moment};
 pub use time::{
     add_interval_in, add_micros, add_to_time, extract_time, interval_to_time, make_time, round_seconds, round_time,
     subtract_from_time, time_of_timestamp, time_to_interval, trunc_timestamp_in,

@@ -6,6 +6,7 @@
 
 mod change;
 mod contain;
+mod descend;
 mod edit;
 mod error;
 mod find;
@@ -19,17 +20,19 @@ mod structure;
 mod text;
 mod tree;
 mod validate;
+mod within;
 
 #[cfg(test)]
 mod tests;
 
 pub use change::{assign, concat, delete_item, delete_key, delete_keys, delete_path, insert, pretty, set, strip_nulls};
 pub use contain::{contains, exists};
+pub use descend::{extract_all, means_several};
 pub use edit::{Edit, edit, merge_patch, minified, sorted};
 pub use error::MAX_DEPTH;
 pub use find::{
-    Part, elements, elements_text, field, field_text, item, item_text, keys, length, member, member_text, members,
-    path, path_text, type_of,
+    Part, elements, elements_text, entry_keys, entry_values, field, field_text, item, item_text, keys, length, member,
+    member_text, members, path, path_text, type_of,
 };
 pub use jsonpath::PathCall;
 pub use of::{cast_to, write, write_array};
@@ -38,6 +41,7 @@ pub use path::{extract, extract_text};
 pub use structure::{structure, type_name};
 pub use text::{quote, unescaped, write_quoted};
 pub use validate::{check, is_valid};
+pub use within::within;
 
 use base::Result;
 

@@ -5,7 +5,6 @@ use base::{Error, Result, SqlState};
 
 use super::array::{self, Elements};
 use super::cast::{cast_value, write_value};
-use super::json;
 use crate::structs::StructType;
 use crate::{SqlType, Value};
 
@@ -179,52 +178,4 @@ fn unquoted(text: &str) -> (String, bool) {
         }
     }
     (out, inner.is_some())
-}
-
-/// A JSON object as a struct: members by the names of fields.
-pub fn of_json(object: &str, of: &StructType) -> Result<Value> {
-    if of.is_row && !object.trim_start().starts_with('{') {
-        let what = if object.trim_start().starts_with('[') { "an array" } else { "a scalar" };
-        return Err(Error::new(SqlState("22023"), format!("cannot call populate_composite on {what}")));
-    }
-    let mut made = String::new();
-    let mut values = Vec::with_capacity(of.fields.len());
-    for field in &of.fields {
-        made.clear();
-        values.push(match json::field(object, &field.name, &mut made)? {
-            json::Part::Nothing => Value::Null,
-            json::Part::Of(member) => value_of_json(member, field.sql_type)?,
-            json::Part::Made => value_of_json(&made, field.sql_type)?,
-        });
-    }
-    encode(&values, of)
-}
-
-fn value_of_json(member: &str, sql_type: SqlType) -> Result<Value> {
-    let member = member.trim();
-    match sql_type {
-        _ if member == "null" => Ok(Value::Null),
-        // As it is written as a text.
-        SqlType::Struct(&StructType { is_row: true, .. }) | SqlType::Array(_) if member.starts_with('"') => {
-            let mut made = String::new();
-            let text = json::path_text(member, "", &mut made)?.value(&made);
-            cast_value(&text, SqlType::Text, sql_type)
-        }
-        SqlType::Struct(of) => of_json(member, of),
-        SqlType::Array(&element) => {
-            let Value::Str(parts) = json::elements(member, "a cast")? else { return Ok(Value::Null) };
-            let of_part = |part: Value| match part {
-                Value::Str(part) => value_of_json(&part, element),
-                _ => Ok(Value::Null),
-            };
-            let values = Elements::new(&parts, SqlType::Json).map(of_part).collect::<Result<Vec<_>>>()?;
-            array::encode(&values, element)
-        }
-        SqlType::Json | SqlType::Jsonb => cast_value(&Value::str(member), SqlType::Text, sql_type),
-        _ => {
-            let mut made = String::new();
-            let text = json::path_text(member, "", &mut made)?.value(&made);
-            cast_value(&text, SqlType::Text, sql_type)
-        }
-    }
 }

@@ -157,7 +157,12 @@ impl Binder<'_> {
                     let to = self.bound_of(upper_bound.as_ref(), i64::MAX)?;
                     Expr::new(ExprKind::Call(F::ARRAY_SLICE, vec![value, from, to]), sql_type)
                 }
-                Subscript::Slice { .. } => return unsupported("a slice with a step", position),
+                Subscript::Slice { lower_bound, upper_bound, stride: Some(step) } => {
+                    let (from, to) =
+                        (self.bound_of(lower_bound.as_ref(), 1)?, self.bound_of(upper_bound.as_ref(), -1)?);
+                    let step = self.bound_of(Some(step), 1)?;
+                    Expr::new(ExprKind::Call(F::LIST_SLICE, vec![value, from, to, step]), sql_type)
+                }
             }
             .at(position);
         }
@@ -176,7 +181,7 @@ impl Binder<'_> {
             AccessExpr::Subscript(Subscript::Index { index }) => Some(index),
             _ => None,
         };
-        if value.sql_type == SqlType::Jsonb {
+        if value.sql_type.is_json() {
             let path: Vec<&ast::Expr> = chain.iter().map_while(as_index).collect();
             if path.is_empty() {
                 return Ok(None);

@@ -81,13 +81,15 @@ impl CallParts<'_> {
     }
 }
 
-/// Whether it is this aggregate that was refused, and because it does not take a `numeric` that is no decimal.
-fn is_for_numeric(error: &Error, call: &CallParts<'_>) -> bool {
-    let Some(aggregate) = AggregateFunction::find(&call.name) else { return false };
-    error.state() == SqlState::UNDEFINED_FUNCTION
-        && !call.star
-        && call.arguments.len() == 1
-        && error.message().starts_with(&format!("function {}(numeric", name_of(aggregate)))
+/// What calculates this aggregate, which was refused because its values are of a type that it does not take.
+fn of_other_type(error: &Error, call: &CallParts<'_>) -> Option<&'static Composed> {
+    let aggregate = AggregateFunction::find(&call.name)?;
+    if error.state() != SqlState::UNDEFINED_FUNCTION || call.star || call.arguments.len() != 1 {
+        return None;
+    }
+    let refused = error.message().strip_prefix(&format!("function {}(", name_of(aggregate)))?;
+    let sql_type = refused.split([')', '(', ',']).next()?;
+    Composed::find(&format!("{sql_type}_{}", call.name), 1)
 }
 
 impl Binder<'_> {
@@ -151,12 +153,11 @@ impl Binder<'_> {
             None => self.plain_call(&call),
         };
         match bound {
-            // Aggregates of numbers of any length are made of the list of them.
-            Err(error) if is_for_numeric(&error, &call) => {
-                let name = format!("numeric_{}", call.name);
-                let Some(composed) = Composed::find(&name, 1) else { return Err(error) };
-                self.deeper(|b| b.composed_call(composed, &call, function.over.as_ref()))
-            }
+            // Aggregates of numbers of any length are made of the list of them, and those of times of numbers.
+            Err(error) => match of_other_type(&error, &call) {
+                Some(composed) => self.deeper(|b| b.composed_call(composed, &call, function.over.as_ref())),
+                None => Err(error),
+            },
             bound => bound,
         }
     }
@@ -213,7 +214,7 @@ impl Binder<'_> {
                 return wrong(format!("{clause} specified, but {name} is not an aggregate function"));
             }
         }
-        if name == "grouping" {
+        if name == "grouping" || name == "grouping_id" {
             return self.grouping(arguments, position);
         }
         if let Some(value) = self.session_function(name, arguments, position)? {

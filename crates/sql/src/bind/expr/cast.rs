@@ -7,7 +7,8 @@ use sqlparser::ast::{self, CastKind};
 use types::ops::cast::{can_cast, depends_on_zone};
 use types::{SqlType, Value};
 
-use crate::bind::coerce::{cast_to, known};
+use super::json_calls::as_json;
+use crate::bind::coerce::{cast_to, closed, known};
 use crate::bind::sequence::{is_regclass, qualified};
 use crate::bind::{Binder, type_name, unsupported, zone};
 
@@ -27,6 +28,11 @@ impl Binder<'_> {
         };
         let to = if type_name::is_bare_numeric(name) { exact(&expr).unwrap_or(to) } else { to };
         let to = as_deep(to, &expr);
+        // What is no text is the value that it is in JSON.
+        let expr = match closed(expr) {
+            value if to == SqlType::Json && !can_cast(value.sql_type, to) => as_json(value, position)?,
+            expr => expr,
+        };
         if matches!(kind, CastKind::Cast | CastKind::DoubleColon) {
             let value = in_form(cast_to(expr, to)?, name).at(position);
             return match self.domain_of(name)? {

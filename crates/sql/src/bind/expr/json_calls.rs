@@ -44,6 +44,9 @@ impl Binder<'_> {
             "json_extract_path_text" | "jsonb_extract_path_text" if arguments.len() > 1 => {
                 return self.path_call(name, arguments, position).map(Some);
             }
+            "json_transform" | "from_json" | "json_transform_strict" | "from_json_strict" if arguments.len() == 2 => {
+                return self.transformed(name.ends_with("_strict"), arguments, position).map(Some);
+            }
             "json_populate_record" | "jsonb_populate_record" if arguments.len() == 2 => {
                 return self.populated_record(arguments, position).map(Some);
             }
@@ -161,4 +164,9 @@ impl Binder<'_> {
         }
         Ok(Some(Expr::new(ExprKind::Call(F::JSON_OF_ROW, entries), SqlType::Json).at(position)))
     }
+}
+
+/// A value that is no text as the value that it is in JSON.
+pub(super) fn as_json(value: Expr, position: Option<u32>) -> Result<Expr> {
+    call("to_json", vec![value], position)
 }

@@ -12,10 +12,10 @@ use sqlparser::ast::{self, OrderByExpr};
 use types::{SqlType, Value};
 
 use super::call::CallParts;
-use super::named::no_function;
+use super::named::{call, no_function};
 use super::window::{new_call, where_true};
 use crate::bind::Binder;
-use crate::bind::coerce::{cast_to, is_untyped, of_some_type, unify};
+use crate::bind::coerce::{cast_to, closed, is_untyped, of_some_type, unify};
 use crate::bind::order::direction;
 use crate::bind::window::{Window, Windowed};
 
@@ -94,13 +94,22 @@ impl Binder<'_> {
             Ordered::Within(key) => (&key.expr, direction(&key.options)?),
             Ordered::Argument(value) => (value, (false, false)),
         };
-        let value = self.expr(written)?;
+        let value = closed(self.expr(written)?);
+        let is_median = matches!(set.fraction, Fraction::Half);
+        let (value, time) = match set.function {
+            WindowFunction::PercentileCont => since_epoch(value)?,
+            _ => (value, None),
+        };
         let is_number = |e: &Expr| e.sql_type.is_numeric() || is_untyped(e);
-        let continuous = set.function == WindowFunction::PercentileCont;
+        let may_lie_between = is_number(&value) || value.sql_type == SqlType::Interval;
+        // Of what nothing lies between, the median is one of them.
+        let function = match set.function {
+            WindowFunction::PercentileCont if is_median && !may_lie_between => WindowFunction::PercentileDisc,
+            function => function,
+        };
+        let continuous = function == WindowFunction::PercentileCont;
         let types: Vec<SqlType> = fraction.iter().chain([&value]).map(|e| e.sql_type).collect();
-        if fraction.as_ref().is_some_and(|f| !is_number(f))
-            || (continuous && !is_number(&value) && value.sql_type != SqlType::Interval)
-        {
+        if fraction.as_ref().is_some_and(|f| !is_number(f)) || (continuous && !may_lie_between) {
             return Err(no_function(&call.name, &types).at(call.position));
         }
         let value = match continuous && value.sql_type != SqlType::Interval {
@@ -111,7 +120,7 @@ impl Binder<'_> {
         let arguments = fraction.map(|f| cast_to(f, SqlType::Double)).transpose()?.into_iter().collect();
         let sql_type = value.sql_type;
         let key = SortKey { expr: value, descending, nulls_first };
-        Ok(Parts { function: set.function, arguments, key, filter, sql_type })
+        Ok(Parts { function, arguments, key, filter, sql_type, time })
     }
 
     /// An ordered-set aggregate, without OVER.
@@ -121,7 +130,8 @@ impl Binder<'_> {
         let read = bound.arguments.iter().chain([&bound.key.expr]).chain(&bound.filter);
         let level = self.aggregate_level(read, position)?;
         self.names.levels[level].direct_arguments.extend(bound.arguments.iter().cloned());
-        Ok(match bound.as_aggregate() {
+        let time = bound.time;
+        let found = match bound.as_aggregate() {
             Some(function) => {
                 let Parts { arguments: fraction, key, filter, sql_type, .. } = bound;
                 let arguments = [key.expr].into_iter().chain(fraction).collect();
@@ -129,7 +139,8 @@ impl Binder<'_> {
                 self.push_aggregate(level, call)
             }
             None => self.push_ordered_set(level, bound.into_window(position), Window::default()),
-        })
+        };
+        behind_epoch(found, time)
     }
 
     /// The aggregate of a call over the groups, whose results are the same for all rows of one.
@@ -228,6 +239,8 @@ pub(super) struct Parts {
     key: SortKey,
     filter: Option<Expr>,
     sql_type: SqlType,
+    /// What the result becomes, which is how long after the epoch, or midnight, it is.
+    pub(super) time: Option<SqlType>,
 }
 
 impl Parts {
@@ -241,12 +254,46 @@ impl Parts {
 
     /// The window function, of rows that the filter does not leave out: those have no value.
     pub(super) fn into_window(self, position: Option<u32>) -> WindowCall {
-        let Self { function, arguments, mut key, filter, sql_type } = self;
+        let Self { function, arguments, mut key, filter, sql_type, .. } = self;
         if let Some(filter) = filter {
             key.expr = where_true(filter, key.expr);
         }
         WindowCall { order: vec![key], ..new_call(function, arguments, sql_type, position) }
     }
+}
+
+/// A time as how long it is after the epoch, or after midnight, with what the result then becomes; any other value as it is.
+fn since_epoch(value: Expr) -> Result<(Expr, Option<SqlType>)> {
+    let position = value.position;
+    let moment = |value: Expr| {
+        let epoch = Expr::constant(Value::Timestamp(0), SqlType::Timestamp);
+        Expr::new(ExprKind::Call(ScalarFunction::SUBTRACT, vec![value, epoch]), SqlType::Interval).at(position)
+    };
+    Ok(match value.sql_type {
+        SqlType::Time => (cast_to(value, SqlType::Interval)?, Some(SqlType::Time)),
+        SqlType::Date | SqlType::Timestamp => (moment(cast_to(value, SqlType::Timestamp)?), Some(SqlType::Timestamp)),
+        SqlType::Timestamptz => (moment(call("timezone", vec![utc(), value], position)?), Some(SqlType::Timestamptz)),
+        _ => (value, None),
+    })
+}
+
+/// The time that is so long after the epoch, or midnight.
+pub(super) fn behind_epoch(length: Expr, time: Option<SqlType>) -> Result<Expr> {
+    let position = length.position;
+    let moment = |length: Expr| {
+        let epoch = Expr::constant(Value::Timestamp(0), SqlType::Timestamp);
+        Expr::new(ExprKind::Call(ScalarFunction::ADD, vec![epoch, length]), SqlType::Timestamp).at(position)
+    };
+    match time {
+        None => Ok(length),
+        Some(SqlType::Time) => cast_to(length, SqlType::Time),
+        Some(SqlType::Timestamptz) => call("timezone", vec![utc(), moment(length)], position),
+        Some(_) => Ok(moment(length)),
+    }
+}
+
+fn utc() -> Expr {
+    Expr::constant(Value::str("UTC"), SqlType::Text)
 }
 
 /// A key of WITHIN GROUP and the hypothetical row's value of it.

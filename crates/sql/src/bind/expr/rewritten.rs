@@ -4,11 +4,14 @@
 use base::{Error, Result, SqlState};
 use sqlparser::ast::helpers::attached_token::AttachedToken;
 use sqlparser::ast::{
-    Array, BinaryOperator, CaseWhen, CastKind, DataType, Expr, Function, FunctionArg, FunctionArgExpr,
+    Array, BinaryOperator, CaseWhen, CastKind, DataType, DictionaryField, Expr, Function, FunctionArg, FunctionArgExpr,
     FunctionArguments, Ident, NormalizationForm, ObjectName, ObjectNamePart, TimezoneInfo, Value,
 };
 use types::SqlType;
+use types::ops::date::says_zone;
 
+use super::arguments::{argument, constant, literal, text_literal, unnamed, with_arguments};
+use super::json_paths::{OF_PATHS, at_paths};
 use crate::bind::{Binder, fold};
 use crate::parse::lambda::call_of;
 
@@ -36,16 +39,10 @@ const PATH: &[(&str, &str)] = &[("target", ""), ("path", ""), ("vars", "{}"), ("
 const LIST_AGGREGATES: [&str; 5] = ["list_aggregate", "list_aggr", "array_aggregate", "array_aggr", "aggregate"];
 /// Functions whose fractions may be several.
 const PERCENTILES: [&str; 5] = ["percentile_cont", "percentile_disc", "quantile_cont", "quantile_disc", "quantile"];
+/// Fields of dates that are functions.
+const FIELDS: [&str; 3] = ["era", "yearweek", "weekday"];
 /// The last argument is a word.
 const FORMS: [&str; 4] = ["NFC", "NFD", "NFKC", "NFKD"];
-
-fn constant(value: Value) -> Expr {
-    Expr::value(value)
-}
-
-fn text_literal(text: &str) -> Expr {
-    constant(Value::SingleQuotedString(text.to_owned()))
-}
 
 fn default(written: &str) -> Expr {
     match written {
@@ -53,22 +50,6 @@ fn default(written: &str) -> Expr {
         number if number.bytes().all(|b| b.is_ascii_digit()) => constant(Value::Number(number.to_owned(), false)),
         text => text_literal(text),
     }
-}
-
-fn unnamed(argument: &FunctionArg) -> Option<&Expr> {
-    if let FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) = argument { Some(expr) } else { None }
-}
-
-fn argument(expr: Expr) -> FunctionArg {
-    FunctionArg::Unnamed(FunctionArgExpr::Expr(expr))
-}
-
-fn with_arguments(function: &Function, arguments: Vec<FunctionArg>) -> Function {
-    let mut made = function.clone();
-    if let FunctionArguments::List(list) = &mut made.args {
-        list.args = arguments;
-    }
-    made
 }
 
 /// What a call stands for, if that is another expression.
@@ -103,6 +84,48 @@ pub(super) fn rewritten(function: &Function) -> Result<Option<Expr>> {
     }
     if PERCENTILES.contains(&name.as_str()) {
         return Ok(at_each(function, arguments));
+    }
+    if OF_PATHS.contains(&name.as_str())
+        && let [of, path] = arguments
+        && let Some(path) = unnamed(path)
+    {
+        return Ok(at_paths(&name, function, of, path));
+    }
+    if matches!(name.as_str(), "json_merge_patch" | "json_deep_merge" | "json_merge")
+        && let [first, second, rest @ ..] = arguments
+        && !rest.is_empty()
+    {
+        let both = Expr::Function(with_arguments(function, vec![first.clone(), second.clone()]));
+        let all = std::iter::once(argument(both)).chain(rest.iter().cloned()).collect();
+        return Ok(Some(Expr::Function(with_arguments(function, all))));
+    }
+    if matches!(name.as_str(), "strptime" | "try_strptime")
+        && let [text, format] = arguments
+        && let Some(format) = unnamed(format)
+    {
+        return Ok(by_formats(function, text, format));
+    }
+    // Fields that PostgreSQL has not.
+    if matches!(name.as_str(), "date_part" | "datepart")
+        && let [field, of] = arguments
+        && let Some(field) = unnamed(field)
+            .and_then(literal)
+            .filter(|field| FIELDS.iter().any(|known| known.eq_ignore_ascii_case(field)))
+    {
+        let mut made = with_arguments(function, vec![of.clone()]);
+        made.name = ObjectName(vec![ObjectNamePart::Identifier(Ident::new(field.to_lowercase()))]);
+        return Ok(Some(Expr::Function(made)));
+    }
+    if matches!(name.as_str(), "date_part" | "datepart")
+        && let [fields, of] = arguments
+        && let Some(Expr::Array(fields)) = unnamed(fields)
+    {
+        let field = |field: &Expr| {
+            let called = Ident::with_quote('"', literal(field)?);
+            let value = Expr::Function(with_arguments(function, vec![argument(field.clone()), of.clone()]));
+            Some(DictionaryField { key: called, value: Box::new(value) })
+        };
+        return Ok(fields.elem.iter().map(field).collect::<Option<_>>().map(Expr::Dictionary));
     }
     if matches!(name.as_str(), "normalize" | "is_normalized")
         && let [of, form] = arguments
@@ -164,6 +187,35 @@ fn by_position(name: &str, parameters: &[(&str, &str)], arguments: &[FunctionArg
         }
     }
     Ok(Some(all))
+}
+
+/// `strptime` by the first of several formats that fits, or by one that says where on earth a time is meant.
+fn by_formats(function: &Function, text: &FunctionArg, format: &Expr) -> Option<Expr> {
+    let named = |name: &str, format: &Expr| {
+        let mut made = with_arguments(function, vec![text.clone(), argument(format.clone())]);
+        made.name = ObjectName(vec![ObjectNamePart::Identifier(Ident::new(name))]);
+        Expr::Function(made)
+    };
+    match format {
+        Expr::Array(formats) => {
+            let (last, before) = formats.elem.split_last()?;
+            let own = fold_name(function)?;
+            let mut all: Vec<Expr> = before.iter().map(|format| named("try_strptime", format)).collect();
+            all.push(named(&own, last));
+            Some(Expr::Function(call_of(Ident::new("coalesce"), all)))
+        }
+        _ if says_zone(literal(format)?) && fold_name(function)? == "strptime" => {
+            Some(named("strptime_moment", format))
+        }
+        _ => None,
+    }
+}
+
+fn fold_name(function: &Function) -> Option<String> {
+    match function.name.0.last() {
+        Some(ObjectNamePart::Identifier(name)) => Some(fold(name)),
+        _ => None,
+    }
 }
 
 /// The array of a call for each of several fractions.

@@ -9,7 +9,7 @@ use types::{SqlType, Value};
 
 use super::call::CallParts;
 use super::named::no_function;
-use super::ordered_set::OrderedSet;
+use super::ordered_set::{OrderedSet, behind_epoch};
 use crate::bind::Binder;
 use crate::bind::coerce::{cast_to, is_untyped, of_some_type, unify};
 use crate::bind::window::{Windowed, check_offsets};
@@ -22,7 +22,14 @@ impl Binder<'_> {
             return Err(Error::new(SqlState::WINDOWING_ERROR, "window functions are not allowed here").at(position));
         };
         level.check_windows(position)?;
-        let bound = self.without_windows("window function calls cannot be nested", |b| b.windowed_call(call))?;
+        let (bound, time) = self.without_windows("window function calls cannot be nested", |b| {
+            if let Some(set) = OrderedSet::of(call)? {
+                let parts = b.ordered_set_parts(&set, call)?;
+                let time = parts.time;
+                return Ok((parts.into_window(call.position), time));
+            }
+            Ok((b.windowed_call(call)?, None))
+        })?;
         let window = self.window_of(over, position)?;
         let frame = match bound.function.scope() {
             Scope::Partition if bound.order.is_empty() => Frame::whole(),
@@ -41,7 +48,7 @@ impl Binder<'_> {
             self.names.level().windows.push(Windowed { column, call, window });
             column
         });
-        Ok(Expr::column(column, sql_type).at(position))
+        behind_epoch(Expr::column(column, sql_type).at(position), time)
     }
 
     /// Binds what no window function may stand in.
@@ -64,9 +71,6 @@ impl Binder<'_> {
 
     /// The call itself: its window is not looked at.
     fn windowed_call(&mut self, call: &CallParts<'_>) -> Result<WindowCall> {
-        if let Some(set) = OrderedSet::of(call)? {
-            return Ok(self.ordered_set_parts(&set, call)?.into_window(call.position));
-        }
         let aggregate = call.aggregate()?;
         let function = match (aggregate, WindowFunction::find(&call.name)) {
             (Some(aggregate), _) => WindowFunction::Aggregate(aggregate),

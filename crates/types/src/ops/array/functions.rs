@@ -56,6 +56,21 @@ pub fn list_slice(array: &str, element: SqlType, from: Option<i64>, to: Option<i
     slice(array, element, from.map(absolute), to.map(absolute))
 }
 
+/// The same, of every so many elements one; from the end to the beginning if that is below zero.
+pub fn list_slice_by(array: &str, element: SqlType, (from, to): (i64, i64), step: i64) -> Result<Value> {
+    if step == 0 {
+        return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, "the step of a slice cannot be zero"));
+    }
+    let (first, last) = if step > 0 { (from, to) } else { (to, from) };
+    let Value::Str(part) = list_slice(array, element, Some(first), Some(last))? else { return Ok(Value::Null) };
+    let mut parts: Vec<&[u8]> = raw(&part, element).collect();
+    if step < 0 {
+        parts.reverse();
+    }
+    let step = usize::try_from(step.unsigned_abs()).unwrap_or(usize::MAX);
+    finish(parts.into_iter().step_by(step).flatten().copied().collect())
+}
+
 /// The place of the first element that is the same as `wanted`, from a place on.
 pub fn position(array: &str, element: SqlType, wanted: &str, from: i64) -> Option<i64> {
     let skipped = usize::try_from(from.max(1) - 1).unwrap_or(usize::MAX);

@@ -6,7 +6,7 @@ use super::{TooLong, parse, text, to_char_n, to_varchar};
 use crate::ops::date::{Zone, timetz};
 use crate::ops::error::out_of_range;
 use crate::ops::numeric::{self, Numeric};
-use crate::ops::{array, bytes, date, decimal, json, map, range, rows, structure};
+use crate::ops::{array, bytes, date, decimal, json, map, range, rows, structure, typed_json};
 use crate::structs::{StructField, StructType};
 use crate::{SqlType, Value};
 
@@ -26,7 +26,7 @@ pub fn can_cast(from: SqlType, to: SqlType) -> bool {
     if let (Map(from), Map(to)) = (from, to) {
         return can_cast(from.key, to.key) && can_cast(from.value, to.value);
     }
-    if let (Json | Jsonb, Struct(_)) = (from, to) {
+    if let (Json | Jsonb, Struct(_) | Array(_) | Map(_)) = (from, to) {
         return true;
     }
     if let (Range(a), Range(b)) = (from, to) {
@@ -37,6 +37,9 @@ pub fn can_cast(from: SqlType, to: SqlType) -> bool {
     }
     if from == Null || from.is_string() || to.is_string() || (from.is_numeric() && to.is_numeric()) {
         return to != Null || from == Null;
+    }
+    if from == Json && (to.is_numeric() || matches!(to, Bool | Date | Time | Timestamp | Timestamptz | Uuid)) {
+        return true;
     }
     matches!(
         (from, to),
@@ -69,6 +72,15 @@ pub fn depends_on_zone(from: SqlType, to: SqlType) -> bool {
 /// ```
 pub fn cast_value(value: &Value, from: SqlType, to: SqlType) -> Result<Value> {
     convert(value, from, to, TooLong::Cut, &Zone::utc())
+}
+
+/// `TRY_CAST(value AS to)`: NULL where there is no such value; of JSON, in the place of each part that is none of its type.
+pub fn try_cast_value(value: &Value, from: SqlType, to: SqlType) -> Value {
+    let made = match value {
+        Value::Str(s) if from.is_json() && to.is_nested() => typed_json::value_of_json(s, to, true),
+        _ => cast_value(value, from, to),
+    };
+    made.unwrap_or(Value::Null)
 }
 
 /// `CAST(value AS to)` in a zone.
@@ -115,7 +127,10 @@ fn convert(value: &Value, from: SqlType, to: SqlType, too_long: TooLong, zone: &
             };
             map::encode(&map::decoded(s, from).into_iter().map(one).collect::<Result<Vec<_>>>()?, to)
         }
-        (Value::Str(s), SqlType::Struct(to)) if from.is_json() => structure::of_json(s, to),
+        (Value::Str(s), SqlType::Struct(to)) if from.is_json() => typed_json::of_json(s, to),
+        (Value::Str(s), SqlType::Array(_) | SqlType::Map(_)) if from.is_json() => {
+            typed_json::value_of_json(s, to, false)
+        }
         (Value::Str(form), _) if from.is_long_numeric() => from_numeric(numeric::decode(form), to, from),
         (_, SqlType::Numeric { precision, scale }) if from.is_numeric() => {
             let number = numeric::of_value(value, from).ok_or_else(|| no_cast(from, to))?;
@@ -125,6 +140,7 @@ fn convert(value: &Value, from: SqlType, to: SqlType, too_long: TooLong, zone: &
         (Value::Str(s), SqlType::Jsonb) if from == SqlType::Json => json::normal_form(s).map(Value::str),
         (Value::Str(s), SqlType::Json) if from == SqlType::Jsonb => Ok(Value::Str(s.clone())),
         (Value::Str(s), _) if from == SqlType::Jsonb => json::cast_to(s, to),
+        (Value::Str(s), _) if from == SqlType::Json && can_cast(from, to) => typed_json::value_of_json(s, to, false),
         (Value::Str(_), _) if from == SqlType::Json => Err(no_cast(from, to)),
         (Value::Str(s), _) => from_text(s, to, too_long, zone),
         (Value::Bool(b), t) if t.is_integer() => Ok(Value::Int((*b).into())),

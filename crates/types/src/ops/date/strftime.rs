@@ -6,7 +6,7 @@ use base::{Error, Result, SqlState};
 
 use super::civil::timestamp;
 use super::to_char::{DAYS, MONTHS};
-use super::{DAY, Field, HOUR, MINUTE, Moment, SECOND, days_from_civil, extract_date, make_date};
+use super::{DAY, Field, HOUR, MINUTE, Moment, SECOND, Zone, days_from_civil, extract_date, make_date};
 use crate::ops::error::datetime_out_of_range;
 use crate::ops::string::check_length;
 
@@ -43,6 +43,26 @@ fn unknown(letter: char, short: bool) -> Error {
 
 /// `strftime(timestamp, pattern)`
 pub fn strftime(value: i64, pattern: &str) -> Result<String> {
+    shown(value, pattern, "+00", "")
+}
+
+/// `strftime` of a moment, in a zone of that name.
+pub fn strftime_moment(moment: i64, pattern: &str, zone: &str) -> Result<String> {
+    if super::is_infinite(moment) {
+        return Ok(super::format_timestamp(moment));
+    }
+    let local = Zone::find(zone)?.local(moment)?;
+    let minutes = (local - moment).div_euclid(MINUTE);
+    let (sign, minutes) = (if minutes < 0 { '-' } else { '+' }, minutes.abs());
+    let offset = match minutes % 60 {
+        0 => format!("{sign}{:02}", minutes / 60),
+        rest => format!("{sign}{:02}:{rest:02}", minutes / 60),
+    };
+    shown(local, pattern, &offset, zone)
+}
+
+/// A local time in the form of a pattern.
+fn shown(value: i64, pattern: &str, offset: &str, zone: &str) -> Result<String> {
     if super::is_infinite(value) {
         return Ok(super::format_timestamp(value));
     }
@@ -51,6 +71,8 @@ pub fn strftime(value: i64, pattern: &str) -> Result<String> {
     while !rest.is_empty() {
         match next_part(&mut rest)? {
             Part::Text(text) => out.push_str(text),
+            Part::Item('z', false) => out.push_str(offset),
+            Part::Item('Z', false) => out.push_str(zone),
             Part::Item(letter, short) => write_item(&mut out, &moment, letter, short)?,
         }
         check_length(out.len())?;
@@ -91,8 +113,6 @@ fn write_item(out: &mut String, moment: &Moment, letter: char, short: bool) -> R
                 'B' => MONTHS[month],
                 'p' if moment.hour < 12 => "AM",
                 'p' => "PM",
-                'z' => "+00",
-                'Z' => "",
                 'x' => return write_all(out, moment, "Y-m-d"),
                 'X' => return write_all(out, moment, "H:M:S"),
                 'c' => return write_all(out, moment, "Y-m-d H:M:S"),
@@ -115,8 +135,30 @@ fn write_all(out: &mut String, moment: &Moment, items: &str) -> Result<()> {
     Ok(())
 }
 
+/// Whether texts of a pattern say where on earth they are meant.
+pub fn says_zone(pattern: &str) -> bool {
+    let mut rest = pattern;
+    while !rest.is_empty() {
+        match next_part(&mut rest) {
+            Ok(Part::Item('z' | 'Z', _)) => return true,
+            Ok(_) => {}
+            Err(_) => return false,
+        }
+    }
+    false
+}
+
 /// What `strptime` has read: 1900-01-01 00:00:00 where the pattern says nothing.
 struct Read {
+    /// Seconds east of Greenwich.
+    offset: i64,
+    /// The name of a zone.
+    zone: Option<String>,
+    /// The week, and of which weeks: those of ISO, from Mondays or from Sundays on.
+    week: Option<(char, i64)>,
+    iso_year: Option<i64>,
+    /// From Monday on.
+    weekday: Option<i64>,
     year: i32,
     month: i32,
     day: i32,
@@ -130,10 +172,31 @@ struct Read {
 
 /// `strptime(text, pattern)`: 22007 if the text does not have the pattern's form.
 pub fn strptime(text: &str, pattern: &str) -> Result<i64> {
+    // What is shown with an offset or in a zone is the time in UTC.
+    strptime_moment(text, pattern)
+}
+
+/// The moment that a text with an offset or a zone means.
+pub fn strptime_moment(text: &str, pattern: &str) -> Result<i64> {
+    let (local, offset, zone) = read(text, pattern)?;
+    let moment = match zone {
+        Some(zone) => zone.moment(local)?,
+        None => local,
+    };
+    moment.checked_sub(offset * SECOND).ok_or_else(|| datetime_out_of_range("timestamp"))
+}
+
+/// What a text shows: the local time, the offset in seconds and the zone.
+fn read(text: &str, pattern: &str) -> Result<(i64, i64, Option<Zone>)> {
     let error = |what: &str| {
         Error::new(SqlState::INVALID_DATETIME, format!("cannot read \"{text}\" by the format \"{pattern}\": {what}"))
     };
     let mut read = Read {
+        offset: 0,
+        zone: None,
+        week: None,
+        iso_year: None,
+        weekday: None,
         year: 1900,
         month: 1,
         day: 1,
@@ -156,7 +219,11 @@ pub fn strptime(text: &str, pattern: &str) -> Result<i64> {
     if !rest.trim_end().is_empty() {
         return Err(error("trailing characters"));
     }
-    read.timestamp(&error)
+    let zone = match &read.zone {
+        Some(name) => Some(Zone::find_abbreviated(name)?),
+        None => None,
+    };
+    Ok((read.timestamp(&error)?, read.offset, zone))
 }
 
 impl Read {
@@ -184,8 +251,21 @@ impl Read {
             'Y' => self.year = number(4, 1, 9999, "year")? as i32,
             'g' => self.micros = fraction(rest, 3).ok_or_else(|| error("no number for the milliseconds"))? * 1000,
             'f' => self.micros = fraction(rest, 6).ok_or_else(|| error("no number for the microseconds"))?,
-            'a' => drop(name(rest, &DAYS, 3).ok_or_else(|| error("no weekday"))?),
-            'A' => drop(name(rest, &DAYS, usize::MAX).ok_or_else(|| error("no weekday"))?),
+            'a' => self.weekday = Some(name(rest, &DAYS, 3).ok_or_else(|| error("no weekday"))? as i64),
+            'A' => self.weekday = Some(name(rest, &DAYS, usize::MAX).ok_or_else(|| error("no weekday"))? as i64),
+            'u' => self.weekday = Some(number(1, 1, 7, "weekday")? - 1),
+            'w' => self.weekday = Some((number(1, 0, 6, "weekday")? + 6) % 7),
+            'U' | 'W' => self.week = Some((letter, number(2, 0, 53, "week")?)),
+            'V' => self.week = Some((letter, number(2, 1, 53, "week")?)),
+            'G' => self.iso_year = Some(number(4, 1, 9999, "year")?),
+            'n' => self.micros = fraction(rest, 9).ok_or_else(|| error("no number for the nanoseconds"))? / 1000,
+            'z' => self.offset = offset(rest).ok_or_else(|| error("no offset"))?,
+            'Z' => {
+                let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '_' | '+' | '-');
+                let (zone, behind) = rest.split_at(rest.find(|c| !is_part(c)).unwrap_or(rest.len()));
+                self.zone = Some(zone).filter(|zone| !zone.is_empty()).map(str::to_owned);
+                *rest = behind;
+            }
             'b' | 'h' => self.month = 1 + name(rest, &MONTHS, 3).ok_or_else(|| error("no month"))? as i32,
             'B' => self.month = 1 + name(rest, &MONTHS, usize::MAX).ok_or_else(|| error("no month"))? as i32,
             'p' => {
@@ -196,8 +276,25 @@ impl Read {
         Ok(())
     }
 
+    /// The day that a week of a year and a weekday mean, which is the first of the week if there is none.
+    fn day_of_week(&self) -> Option<i64> {
+        let (weeks, week) = self.week?;
+        if weeks == 'V' {
+            // The fourth of January is in the first week.
+            let fourth = days_from_civil(self.iso_year.unwrap_or(self.year.into()), 1, 4);
+            return Some(fourth - monday_based(fourth) + (week - 1) * 7 + self.weekday.unwrap_or(0));
+        }
+        let first = days_from_civil(self.year.into(), 1, 1);
+        let sunday = i64::from(weeks == 'U');
+        let weekday = self.weekday.map_or(0, |weekday| (weekday + sunday) % 7);
+        // How far the first day of the first whole week is.
+        let ahead = (7 - (monday_based(first) + sunday) % 7) % 7;
+        Some(first + ahead + (week - 1) * 7 + weekday)
+    }
+
     fn timestamp(&self, error: &dyn Fn(&str) -> Error) -> Result<i64> {
         let days = match self.day_of_year {
+            None if let Some(days) = self.day_of_week() => days,
             None => make_date(self.year, self.month, self.day)?.into(),
             Some(366) if !super::is_leap_year(self.year.into()) => return Err(error("day of the year out of range")),
             Some(day) => days_from_civil(self.year.into(), 1, 1) + day - 1,
@@ -211,6 +308,34 @@ impl Read {
         debug_assert!(micros < DAY);
         timestamp(days, micros).ok_or_else(|| datetime_out_of_range("timestamp"))
     }
+}
+
+/// The number of a day's weekday, from Monday on. The first of 1970 was a Thursday.
+fn monday_based(days: i64) -> i64 {
+    (days + 3).rem_euclid(7)
+}
+
+/// An offset as `+02`, `+02:30`, `-0230` or `Z`, in seconds.
+fn offset(rest: &mut &str) -> Option<i64> {
+    if let Some(behind) = rest.strip_prefix('Z') {
+        *rest = behind;
+        return Some(0);
+    }
+    let sign = match rest.as_bytes().first()? {
+        b'+' => 1,
+        b'-' => -1,
+        _ => return None,
+    };
+    let two = |text: &str| text.get(..2)?.parse::<i64>().ok().filter(|_| text.as_bytes()[0].is_ascii_digit());
+    let hours = two(&rest[1..])?;
+    let mut behind = &rest[3..];
+    let digits = behind.strip_prefix(':').unwrap_or(behind);
+    let mut minutes = 0;
+    if let Some(found) = two(digits).filter(|minutes| *minutes < 60) {
+        (minutes, behind) = (found, &digits[2..]);
+    }
+    *rest = behind;
+    Some(sign * (hours * 3600 + minutes * 60))
 }
 
 /// Digits behind a point, as an integer with so many of them.

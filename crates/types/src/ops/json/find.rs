@@ -208,6 +208,23 @@ pub fn keys(json: &str, name: &str) -> Result<Value> {
     array::encode(&scanned(json).map(key).collect::<Result<Vec<_>>>()?, SqlType::Text)
 }
 
+/// The keys of an object, or the numbers of an array's elements, as `json_each` has them.
+pub fn entry_keys(json: &str) -> Result<Value> {
+    if kind(trimmed(json)) != Kind::Array {
+        return keys(json, "json_each");
+    }
+    let all: Vec<Value> = items(json).enumerate().map(|(at, _)| Value::str(at.to_string())).collect();
+    array::encode(&all, SqlType::Text)
+}
+
+/// The values of an object, or the elements of an array.
+pub fn entry_values(json: &str) -> Result<Value> {
+    match kind(trimmed(json)) {
+        Kind::Array => elements(json, "json_each"),
+        _ => members(json, "json_each", false),
+    }
+}
+
 /// The values of an object as an array, of texts or of values like it.
 pub fn members(json: &str, name: &str, as_texts: bool) -> Result<Value> {
     check_object(json, name)?;

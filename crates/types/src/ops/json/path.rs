@@ -49,9 +49,10 @@ fn steps(at: &str) -> Result<String> {
 }
 
 #[cold]
-fn wrong(at: &str) -> Error {
-    Error::new(SqlState::INVALID_PARAMETER_VALUE, format!("\"{at}\" is not a path of JSON"))
-        .hint("paths are like $.a.b[0], $.\"a b\", $[#-1] or /a/b/0")
+pub(super) fn wrong(at: &str) -> Error {
+    Error::new(SqlState::INVALID_PARAMETER_VALUE, format!("\"{at}\" is not a path of JSON")).hint(
+        "paths are like $.a.b[0], $.\"a b\", $[#-1] or /a/b/0, and $.a[*].b or $..b where a list may be the result",
+    )
 }
 
 /// What is behind `$`.
