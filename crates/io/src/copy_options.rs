@@ -10,12 +10,18 @@ use crate::format::{Format, format_of};
 use crate::input::Compression;
 
 /// Options of `read_csv` that are none of COPY: its columns are those of a table or query.
-const FOREIGN: [&str; 9] = [
+const FOREIGN: [&str; 15] = [
     "columns",
     "types",
     "dtypes",
     "column_types",
     "names",
+    "column_names",
+    "normalize_names",
+    "auto_type_candidates",
+    "buffer_size",
+    "max_line_size",
+    "files_to_sniff",
     "all_varchar",
     "sample_size",
     "auto_detect",
@@ -96,7 +102,9 @@ pub fn compression(path: &str, csv: &CsvOptions) -> Compression {
 fn check_direction(csv: &CsvOptions, options: &[(String, String)], direction: Direction) -> Result<()> {
     let one_way: &[&str] = match direction {
         Direction::From => &["force_quote"],
-        Direction::To => &["force_not_null", "force_null", "default", "on_error", "ignore_errors", "skip", "freeze"],
+        Direction::To => {
+            &["force_not_null", "force_null", "default", "on_error", "ignore_errors", "skip", "freeze", "null_padding"]
+        }
     };
     let way = if direction == Direction::From { "COPY FROM" } else { "COPY TO" };
     for (name, _) in options {

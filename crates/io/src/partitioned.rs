@@ -2,11 +2,13 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::{Path, PathBuf};
 
 use base::memory::Reservation;
 use base::{Error, Result, SqlState};
 use types::ops::cast::format_value_in;
+use types::ops::uuid;
 use types::{Chunk, Column, ColumnBuilder};
 
 use crate::across::{NULL_PARTITION, encoded};
@@ -14,10 +16,13 @@ use crate::context::OpenContext;
 use crate::copy_options;
 use crate::format::Format;
 use crate::input::open_error;
-use crate::option::{flag, items};
+use crate::option::{bad, flag, items};
 use crate::planned::{ChunkWriter, Planned};
 use crate::source::Field;
 
+/// What stands for a file's number, and for something unique, in the pattern of names.
+const NUMBER: &str = "{i}";
+const UNIQUE: &str = "{uuid}";
 /// Most files that are open at once. Where there are more parts, a part may get several files.
 const MOST: usize = 100;
 /// Bytes that a text file which is written keeps in memory; those of Parquet say it themselves.
@@ -30,7 +35,15 @@ const OPERATOR: &str = "COPY TO";
 struct Parts {
     by: Vec<String>,
     /// The folder may have files, of which those that have the names of new ones are replaced.
-    overwrite: bool,
+    into_filled: bool,
+    /// What is in the folder goes.
+    anew: bool,
+    /// What is in the folder stays: new files have other names.
+    append: bool,
+    /// What files are called, `data_{i}` if nothing is said.
+    pattern: Option<String>,
+    /// There is a folder although rows are not parted.
+    whole: bool,
     /// The files have the columns, too.
     with_columns: bool,
 }
@@ -50,6 +63,8 @@ pub struct PartitionedWriter {
     open: BTreeMap<String, Box<dyn ChunkWriter>>,
     /// Files that a folder has got, if some are no longer open.
     closed: HashMap<String, usize>,
+    /// What files are called.
+    pattern: String,
     charged: Option<Reservation>,
 }
 
@@ -60,7 +75,12 @@ impl PartitionedWriter {
         for (name, value) in options {
             match name.as_str() {
                 "partition_by" => parts.by = items(value),
-                "overwrite_or_ignore" => parts.overwrite = flag(name, value)?,
+                "overwrite_or_ignore" => parts.into_filled = flag(name, value)?,
+                "overwrite" => parts.anew = flag(name, value)?,
+                "append" => parts.append = flag(name, value)?,
+                "filename_pattern" => parts.pattern = Some(checked_pattern(name, value)?),
+                // One writer has all rows.
+                "per_thread_output" => parts.whole = flag(name, value)?,
                 "write_partition_columns" => parts.with_columns = flag(name, value)?,
                 _ => others.push((name.clone(), value.clone())),
             }
@@ -73,7 +93,7 @@ impl PartitionedWriter {
             })
         };
         let by = parts.by.iter().map(find).collect::<Result<Vec<_>>>()?;
-        if by.is_empty() || by.iter().enumerate().any(|(at, column)| by[..at].contains(column)) {
+        if by.is_empty() && !parts.whole || by.iter().enumerate().any(|(at, column)| by[..at].contains(column)) {
             return Err(invalid("PARTITION_BY takes one or more different columns".to_owned()));
         }
         let is_written = |column: &usize| parts.with_columns || !by.contains(column);
@@ -93,11 +113,24 @@ impl PartitionedWriter {
         let folder = PathBuf::from(path);
         fs::create_dir_all(&folder).map_err(|e| open_error(&folder, &e))?;
         let is_filled = fs::read_dir(&folder).map_err(|e| open_error(&folder, &e))?.next().is_some();
-        if is_filled && !parts.overwrite {
-            // SQLSTATE 58P02: duplicate file.
-            return Err(Error::new(SqlState("58P02"), format!("folder \"{path}\" is not empty"))
-                .hint("OVERWRITE_OR_IGNORE writes into it all the same"));
+        if [parts.into_filled, parts.anew, parts.append].into_iter().filter(|said| *said).count() > 1 {
+            return Err(invalid("only one of OVERWRITE_OR_IGNORE, OVERWRITE and APPEND can be said".to_owned()));
         }
+        if is_filled && !(parts.into_filled || parts.anew || parts.append) {
+            // SQLSTATE 58P02: duplicate file.
+            return Err(Error::new(SqlState("58P02"), format!("folder \"{path}\" is not empty")).hint(
+                "OVERWRITE_OR_IGNORE writes into it all the same, APPEND keeps what is there, OVERWRITE takes it away",
+            ));
+        }
+        if is_filled && parts.anew {
+            empty(&folder)?;
+        }
+        let pattern = match parts.pattern {
+            Some(pattern) if parts.append && !pattern.contains(UNIQUE) => format!("{pattern}_{UNIQUE}"),
+            Some(pattern) => pattern,
+            None if parts.append => format!("data_{UNIQUE}"),
+            None => "data_{i}".to_owned(),
+        };
         let charged = outside.budget.as_ref().filter(|_| extension != "parquet");
         Ok(Self {
             names: by.iter().map(|&column| encoded(&fields[column].name)).collect(),
@@ -110,6 +143,7 @@ impl PartitionedWriter {
             outside: outside.clone(),
             open: BTreeMap::new(),
             closed: HashMap::new(),
+            pattern,
             charged: charged.map(|budget| budget.reserve(0, OPERATOR)).transpose()?,
         })
     }
@@ -141,11 +175,23 @@ impl PartitionedWriter {
             let number = self.closed.get(part).copied().unwrap_or(0);
             let folder = self.folder.join(Path::new(part));
             fs::create_dir_all(&folder).map_err(|e| open_error(&folder, &e))?;
-            let path = folder.join(format!("data_{number}.{}", self.extension)).display().to_string();
+            let path = folder.join(self.name(number)).display().to_string();
             let planned = Planned::new(&path, &self.fields, &self.options, &self.outside)?;
             self.open.insert(part.to_owned(), planned.start(&path, &self.fields, &self.outside)?);
         }
         Ok(self.open.get_mut(part).expect("just opened"))
+    }
+
+    /// What the file of a part is called that has that number there.
+    fn name(&self, number: usize) -> String {
+        let Self { pattern, extension, .. } = self;
+        let name = match pattern.contains(NUMBER) || pattern.contains(UNIQUE) {
+            true => pattern.replace(NUMBER, &number.to_string()),
+            false => format!("{pattern}{number}"),
+        };
+        let mut unique = String::new();
+        uuid::write(&mut unique, uuid::of_random(random_bits()));
+        format!("{}.{extension}", name.replace(UNIQUE, &unique))
     }
 
     /// Completes all files.
@@ -156,6 +202,33 @@ impl PartitionedWriter {
         }
         Ok(())
     }
+}
+
+/// The pattern of files' names, which lie in their folders.
+fn checked_pattern(name: &str, value: &str) -> Result<String> {
+    match value.is_empty() || value.contains(['/', '\\']) {
+        true => Err(bad(name, value).hint("it is a name, in which {i} is a number and {uuid} something unique")),
+        false => Ok(value.to_owned()),
+    }
+}
+
+/// Takes away all that is in a folder.
+fn empty(folder: &Path) -> Result<()> {
+    let wrong = |e| open_error(folder, &e);
+    for entry in fs::read_dir(folder).map_err(wrong)? {
+        let entry = entry.map_err(wrong)?;
+        let is_folder = entry.file_type().map_err(wrong)?.is_dir();
+        let path = entry.path();
+        let removed = if is_folder { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
+        removed.map_err(wrong)?;
+    }
+    Ok(())
+}
+
+/// Bits that nobody foresees.
+fn random_bits() -> u128 {
+    let half = || u128::from(RandomState::new().build_hasher().finish());
+    half() << 64 | half()
 }
 
 /// Some rows of a column.

@@ -34,7 +34,9 @@ pub fn expand_paths(paths: &[String], context: &OpenContext) -> Result<Vec<PathB
             Error::new(SqlState::INVALID_PARAMETER_VALUE, format!("invalid pattern \"{path}\": {e}"))
         };
         let before = out.len();
-        for found in glob::glob(path).map_err(|e| bad(&e))? {
+        // The files in all folders below one.
+        let below = path.ends_with("/**").then(|| format!("{path}/*"));
+        for found in glob::glob(below.as_deref().unwrap_or(path)).map_err(|e| bad(&e))? {
             context.cancel.check()?;
             let found = found.map_err(|e| open_error(e.path(), e.error()))?;
             if !found.is_dir() {

@@ -466,6 +466,21 @@ fn options_as_duckdb_names_them() {
             new_line = '\\n', encoding = 'utf-8', nullstr = ['-', ''])",
         &["NULL", "x'y"],
     );
+    bench.file("short", "First Name,x-y,1st\nq,2,3\nr,5\ns\n");
+    bench.check(
+        "select first_name, xy * 2, _1st from read_csv('@/short', null_padding = true, normalize_names = true)",
+        &["q|4|3", "r|10|NULL", "s|NULL|NULL"],
+    );
+    bench.check(
+        "select count(*) from read_csv('@/short', null_padding = true, nullstr = 'q') where \"1st\" is null",
+        &["2"],
+    );
+    bench.check(
+        "select typeof(a), typeof(b) from read_csv('@/short', null_padding = true, column_names = ['a', 'b'], \
+            auto_type_candidates = ['DATE', 'VARCHAR'], buffer_size = 1000) limit 1",
+        &["text|text"],
+    );
+    bench.error("from read_csv('@/short', ignore_errors = false)", "22P04", &["missing data"]);
     bench.error("from read_csv('@/f', names = ['a', 'a'])", "22023", &["given twice"]);
     bench.error("from read_csv('@/f', names = ['a', 'b', 'c', 'd', 'e', 'f'])", "22P04", &["6 names"]);
     bench.error("from read_csv('@/f', encoding = 'latin-1')", "0A000", &["latin-1"]);
@@ -494,12 +509,31 @@ fn results_are_parted_into_folders() {
         bench.check(&format!("{copy}, overwrite_or_ignore)"), &["COPY 10"]);
         bench.check(&format!("select sum(i) from '@/{format}/**/*.{format}' where k = 1"), &["12"]);
     }
+    // What becomes of files that are there, and what new ones are called.
+    let copy = "copy (select 1 as i, 7 as k) to '@/csv' (format csv, header, partition_by (k)";
+    bench.check(&format!("{copy}, append)"), &["COPY 1"]);
+    bench.check(&format!("{copy}, append, filename_pattern 'more_{{i}}')"), &["COPY 1"]);
+    bench.check("select sum(i), count(*) from '@/csv/**'", &["47|12"]);
+    bench.check(&format!("{copy}, overwrite, filename_pattern 'f_{{i}}')"), &["COPY 1"]);
+    bench.check("select sum(i), count(*) from '@/csv/**'", &["1|1"]);
+    assert!(bench.folder.join("csv/k=7/f_0.csv").is_file());
+    bench.check("copy t to '@/whole' (format parquet, per_thread_output)", &["COPY 10"]);
+    bench.check("select count(*) from '@/whole/*.parquet'", &["10"]);
+    bench.error(&format!("{copy}, append, overwrite)"), "22023", &["only one of"]);
     // More parts than files may be open.
     bench.check(
         "copy (select i, i % 250 as k from range(1000) as r (i)) to '@/many' (format parquet, partition_by (k), \
             compression snappy, row_group_size 100)",
         &["COPY 1000"],
     );
+    // The file of a row has a name though nobody asks for it, unless a column has that name.
+    bench.check("select count(distinct filename) from '@/many/k=7/*.parquet'", &["1"]);
+    bench.check("select * from '@/whole/*.parquet' where filename like '%whole%' and i = 3", &["3|0|NULL"]);
+    bench.error("select s.filename from (select * from '@/whole/*.parquet') s", "42703", &["filename"]);
+    bench.check("create view of_files as select i, filename as f from '@/whole/*.parquet'", &["CREATE VIEW"]);
+    bench.check("select count(*) from of_files where f like '%whole%'", &["10"]);
+    bench.check("copy (select 'own' as filename) to '@/own.parquet' (format parquet)", &["COPY 1"]);
+    bench.check("select filename from '@/own.parquet'", &["own"]);
     bench.check("select count(*), sum(i), count(distinct k) from '@/many/**/*.parquet'", &["1000|499500|250"]);
     bench.check("select sum(i) from '@/many/**/*.parquet' where k = 7", &["1528"]);
     bench.error("copy t to '@/x' (format csv, partition_by (z))", "42703", &["\"z\" does not exist"]);

@@ -109,6 +109,12 @@ pub struct CsvOptions {
     pub forms: Forms,
     /// Read every column as text.
     pub all_varchar: bool,
+    /// The types that are found out; none if all of them.
+    pub candidates: Option<Vec<SqlType>>,
+    /// Records with too few fields have NULLs in the others.
+    pub null_padding: bool,
+    /// Names that the file gives become plain ones.
+    pub normalize_names: bool,
     /// Records that types are found out from; -1: all of them. Files under 64 MiB are read whole unless this is said.
     pub sample_size: Option<i64>,
     /// Lines to skip before the header.
@@ -171,7 +177,7 @@ impl fmt::Debug for CsvOptions {
 }
 
 /// The names of the options of `read_csv`; those of COPY are PostgreSQL's.
-const NAMES: [&str; 24] = [
+const NAMES: [&str; 28] = [
     "delim",
     "sep",
     "delimiter",
@@ -180,6 +186,10 @@ const NAMES: [&str; 24] = [
     "types",
     "dtypes",
     "names",
+    "column_names",
+    "normalize_names",
+    "auto_type_candidates",
+    "null_padding",
     "nullstr",
     "null",
     "skip",
@@ -250,6 +260,15 @@ impl CsvOptions {
                     other => [Header::No, Header::Yes][usize::from(flag(name, other)?)],
                 })
             }
+            "null_padding" => self.null_padding = flag(name, value)?,
+            "normalize_names" => self.normalize_names = flag(name, value)?,
+            "auto_type_candidates" => {
+                self.candidates = Some(items(value).iter().map(|of| sql_type(of)).collect::<Result<_>>()?);
+            }
+            // How a file is read here needs no such sizes.
+            "buffer_size" | "max_line_size" | "maximum_line_size" | "files_to_sniff" => {
+                let _: i64 = value.parse().map_err(|_| bad(name, value))?;
+            }
             "auto_detect" => self.auto_detect = flag(name, value)?,
             "all_varchar" => self.all_varchar = flag(name, value)?,
             "ignore_errors" => self.ignore_errors = flag(name, value)?,
@@ -265,7 +284,7 @@ impl CsvOptions {
                 self.first_types = items(value).iter().map(|of| sql_type(of)).collect::<Result<_>>()?;
             }
             "types" | "dtypes" | "column_types" => self.types = typed_columns(name, value)?,
-            "names" => {
+            "names" | "column_names" => {
                 self.names = items(value);
                 if let Some(twice) = self.names.iter().enumerate().find(|(at, n)| self.names[..*at].contains(n)) {
                     let message = format!("column \"{}\" is given twice", twice.1);

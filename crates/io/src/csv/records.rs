@@ -19,6 +19,11 @@ pub struct Span {
 }
 
 impl Span {
+    /// Nothing, at that place of a text.
+    pub fn empty(at: usize) -> Self {
+        Self { start: at as u32, end: at as u32 }
+    }
+
     /// The bytes as they stand in the file.
     #[inline]
     pub fn bytes<'a>(&self, text: &'a [u8]) -> &'a [u8] {

@@ -28,6 +28,8 @@ pub struct Texts {
     pub nulls: Vec<Vec<u8>>,
     /// How numbers and moments are written.
     pub forms: Forms,
+    /// Records may have fewer fields than columns.
+    pub may_be_short: bool,
 }
 
 /// The types that all values of a column so far could have.
@@ -56,6 +58,21 @@ impl Candidates {
     pub fn merge(&mut self, other: Self) {
         self.types &= other.types;
         self.any |= other.any;
+    }
+
+    /// What is left if only these types are looked for: the greatest of them that holds numbers holds all.
+    pub fn among(mut self, wanted: &[SqlType]) -> Self {
+        let bit = |sql_type: &SqlType| match sql_type {
+            SqlType::Bool => BOOL,
+            t if t.is_integer() => INTEGER,
+            t if t.is_numeric() => DOUBLE,
+            SqlType::Date => DATE,
+            SqlType::Timestamp => TIMESTAMP,
+            SqlType::Timestamptz => TIMESTAMPTZ,
+            _ => 0,
+        };
+        self.types &= wanted.iter().fold(0, |all, sql_type| all | bit(sql_type));
+        self
     }
 
     /// The first that fits: boolean, bigint, double, date, timestamp, timestamptz, text.
@@ -141,7 +158,8 @@ pub fn sample(text: &[u8], dialect: Dialect, texts: &Texts, width: usize, limit:
         if is_blank(text, &fields) && width > 1 {
             continue;
         }
-        if fields.len() != width || problem.is_some() {
+        let is_short = texts.may_be_short && fields.len() < width;
+        if fields.len() != width && !is_short || problem.is_some() {
             out.irregular = true;
             continue;
         }

@@ -50,6 +50,8 @@ struct CsvSource {
     dialect: Dialect,
     /// Empty lines are left out (`read_csv`) and not records (COPY).
     skip_blank: bool,
+    /// Records with too few fields have NULLs in the others.
+    null_padding: bool,
     /// Records may end with a delimiter, as those of TPC-H's generator do.
     trailing_delimiter: bool,
     ignore_errors: bool,

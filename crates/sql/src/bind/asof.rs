@@ -305,7 +305,8 @@ impl PlanBuilder {
 
 /// The columns that a scope's names mean, each once.
 fn used(scope: &Scope) -> Vec<ColumnId> {
-    let of_relations = scope.relations.iter().flat_map(|r| r.columns.iter().map(|c| c.column).chain(r.value));
+    let of_relations =
+        scope.relations.iter().flat_map(|r| r.columns.iter().chain(&r.hidden).map(|c| c.column).chain(r.value));
     let mut all: Vec<ColumnId> = scope.visible.iter().map(|c| c.column).chain(of_relations).collect();
     all.sort_unstable();
     all.dedup();
@@ -317,7 +318,7 @@ fn rename(mut scope: Scope, moved: &HashMap<ColumnId, ColumnId>) -> Scope {
     let other = |column: &mut ColumnId| *column = moved.get(column).copied().unwrap_or(*column);
     scope.visible.iter_mut().for_each(|c| other(&mut c.column));
     for relation in &mut scope.relations {
-        relation.columns.iter_mut().for_each(|c| other(&mut c.column));
+        relation.columns.iter_mut().chain(&mut relation.hidden).for_each(|c| other(&mut c.column));
         relation.value.iter_mut().for_each(other);
     }
     scope

@@ -11,7 +11,7 @@ use super::type_name::type_named;
 use super::{Binder, fold};
 
 /// Options that name types.
-const TYPED: [&str; 4] = ["columns", "types", "dtypes", "column_types"];
+const TYPED: [&str; 5] = ["columns", "types", "dtypes", "column_types", "auto_type_candidates"];
 
 impl Binder<'_> {
     /// `read_csv('a.csv', header = true)`, `read_parquet(['a.parquet', 'b.parquet'])`
@@ -52,8 +52,7 @@ impl Binder<'_> {
         if paths.is_empty() {
             return wrong(format!("{function} needs a path"));
         }
-        let file = self.resolver.file(function, &paths, &options).map_err(|e| e.at(position))?;
-        self.scan(file, None, alias)
+        self.scan_files(function, &paths, options, alias, position)
     }
 
     /// A path, or a list of such.

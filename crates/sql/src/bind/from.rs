@@ -145,9 +145,7 @@ impl Binder<'_> {
     ) -> Result<FromItem> {
         if let [ObjectNamePart::Identifier(ident)] = name.0.as_slice() {
             if ident.quote_style == Some('\'') {
-                let file =
-                    self.resolver.file("", std::slice::from_ref(&ident.value), &[]).map_err(|e| e.at(position))?;
-                return self.scan(file, None, alias);
+                return self.scan_files("", std::slice::from_ref(&ident.value), Vec::new(), alias, position);
             }
             let wanted = fold(ident);
             if let Some(index) = self.names.environment.iter().rposition(|c| c.name == wanted) {
@@ -238,7 +236,8 @@ impl Binder<'_> {
             self.plan.row_ids.insert(table, Default::default());
         }
         let rows = is_stored.then_some(table);
-        let relation = self.text.aliased(Relation { name: Some(name), columns: named, value: None, rows }, alias)?;
+        let relation = Relation { name: Some(name), columns: named, rows, ..Relation::default() };
+        let relation = self.text.aliased(relation, alias)?;
         let node = Node::new(Op::Scan { table, columns, predicates: Vec::new() });
         Ok(FromItem { node, scope: Scope::of(relation) })
     }

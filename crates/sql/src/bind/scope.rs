@@ -31,6 +31,8 @@ pub(super) struct Relation {
     pub value: Option<ColumnId>,
     /// The table whose rows it has, if they are stored rows.
     pub rows: Option<TableId>,
+    /// A column that its name alone gives, where no other has it: the file that a row is from.
+    pub hidden: Option<ScopeColumn>,
 }
 
 /// The names that FROM gives.
@@ -190,6 +192,8 @@ pub(super) struct Level {
     pub lockable: Option<Vec<Lockable>>,
     /// What `merge_action()` means: in the RETURNING of a MERGE.
     pub merge_action: Option<Expr>,
+    /// Whether the query reads files and speaks of a column by the name of that which tells them apart.
+    pub names_file: bool,
 }
 
 impl Level {
@@ -213,6 +217,7 @@ impl Level {
             lockable: None,
             input_order: InputOrder::Open,
             merge_action: None,
+            names_file: false,
         }
     }
 
@@ -401,6 +406,11 @@ impl Names {
             if let Some(id) = row_id(level.scope.relations.iter(), ident, position, plan)? {
                 return Ok(id);
             }
+            let hidden: Vec<ScopeColumn> = level.scope.relations.iter().filter_map(|r| r.hidden.clone()).collect();
+            let found = candidates(&hidden, ident);
+            if !found.is_empty() {
+                return Ok(plan.reference(unique(&found, ident, position)?).at(position));
+            }
         }
         let named = self.levels.iter().rev().find_map(|level| find_relation(&level.scope, ident)?.value);
         match named {
@@ -440,6 +450,9 @@ impl Names {
                 if found.is_empty() {
                     if let Some(id) = row_id([relation].into_iter(), ident, position, plan)? {
                         return Ok(id);
+                    }
+                    if let Some(hidden) = relation.hidden.as_ref().filter(|hidden| hidden.name == fold(ident)) {
+                        return Ok(plan.reference(hidden.column).at(position));
                     }
                     return Err(self.undefined(&fold(ident), Some(relation)).at(position));
                 }

@@ -16,6 +16,7 @@ use super::from::FromItem;
 use super::group::Grouping;
 use super::input_order::InputOrder;
 use super::json_order::ordered;
+use super::labelled::{is_file_name, reads_files};
 use super::order::{Key, KeyOrder};
 use super::sample::apart;
 use super::scope::{Clause, Level, ScopeColumn, Unnested, find_relation};
@@ -23,6 +24,7 @@ use super::slice::{Slice, limited};
 use super::window::Windowed;
 use super::{Binder, Bound, Output, fold, unsupported};
 use crate::bind::parts::PlanBuilder;
+use crate::walk;
 
 /// An item of the select list.
 pub(super) struct Item {
@@ -55,6 +57,8 @@ impl Binder<'_> {
         order_by: Option<&ast::OrderBy>,
         slice: Slice,
     ) -> Result<Bound> {
+        self.names.level().names_file = reads_files(&select.from)
+            && (walk::has_expr(select, is_file_name) || order_by.is_some_and(|by| walk::has_expr(by, is_file_name)));
         let FromItem { mut node, scope } = self.tables_of(&select.from)?;
         self.names.level().input_order = InputOrder::of(&node, &self.plan);
         let (sampled, only) = apart(select.qualify.as_ref());
@@ -65,11 +69,11 @@ impl Binder<'_> {
         let mut listed = None;
         if let Some(condition) = &select.selection {
             self.names.level().clause = Clause::Where;
+            let condition = &*self.for_all_columns(condition)?;
             let mut bound = self.condition(condition, "WHERE");
             if let Err(error) = &bound
                 && error.state() == SqlState::UNDEFINED_COLUMN
                 && select.projection.iter().any(|item| matches!(item, SelectItem::ExprWithAlias { .. }))
-            let condition = &*self.for_all_columns(condition)?;
             {
                 // It may be the name of an item.
                 listed = Some(self.listed(select)?);
@@ -347,15 +351,15 @@ impl PlanBuilder {
                     self.columns[column].sql_type = SqlType::Text;
                     Expr::constant(value.clone(), SqlType::Text).at(expr.position)
                 }
+                _ if is_open_list(&expr) => {
+                    self.columns[column].sql_type = expr.sql_type.closed();
+                    known(expr)
+                }
                 _ => expr,
             };
             computed.push((column, expr));
             output.push(Output { name, column, literal });
         }
-                _ if is_open_list(&expr) => {
-                    self.columns[column].sql_type = expr.sql_type.closed();
-                    known(expr)
-                }
         // What is another value each time is computed of the rows that are left, in their order, as in PostgreSQL.
         let is_key = |column: ColumnId| {
             let named = |key: &KeyOrder| matches!(key.key, Key::Output(index) if output[index].column == column);

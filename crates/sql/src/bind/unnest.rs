@@ -209,7 +209,8 @@ impl Binder<'_> {
         if !computed.is_empty() {
             node = Node::new(Op::Map { input: Box::new(node), columns: computed });
         }
-        let relation = self.text.aliased(Relation { name: Some(relation), columns, value, rows: None }, alias)?;
+        let relation =
+            self.text.aliased(Relation { name: Some(relation), columns, value, ..Relation::default() }, alias)?;
         Ok(FromItem { node, scope: Scope::of(relation) })
     }
 

@@ -166,6 +166,11 @@ impl MorselText {
                 batch.fields.pop();
                 fields = width;
             }
+            let is_short = self.source.null_padding && fields < width && record.problem.is_none();
+            if is_short && !self.is_no_record(&record, &batch.fields[before..]) {
+                batch.fields.resize(before + width, Span::empty(record.start));
+                fields = width;
+            }
             if fields != width || record.problem.is_some() {
                 let fields = batch.fields.split_off(before);
                 if self.is_no_record(&record, &fields) {

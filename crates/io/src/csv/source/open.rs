@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use base::{Error, Result, SqlState};
 use bytes::Bytes;
 use types::SqlType;
+use types::ops::string::strip_accents;
 
 use super::{CsvSource, Lines, TextFile};
 use crate::csv::convert::Reader;
@@ -30,6 +31,13 @@ const PIECE: u64 = 128 << 10;
 /// Other places that are looked at in greater files, and bytes at each.
 const PLACES: u64 = 16;
 const PLACE_BYTES: u64 = 128 << 10;
+
+/// Words that are no names without quotes.
+const RESERVED: [&str; 40] = [
+    "all", "and", "any", "array", "as", "asc", "between", "both", "case", "cast", "check", "column", "create",
+    "default", "desc", "distinct", "else", "end", "except", "false", "for", "from", "group", "having", "in", "into",
+    "limit", "not", "null", "on", "or", "order", "select", "table", "then", "true", "union", "user", "when", "where",
+];
 
 const HINT: &str = "give the type with types = '{column: type}', look at more rows with sample_size = -1, or read all \
     columns as text with all_varchar = true";
@@ -109,6 +117,7 @@ fn open(inputs: Vec<(String, Input)>, options: &CsvOptions) -> Result<CsvSource>
                 a.merge(b);
                 a
             });
+            let merged = merged.map(|c| options.candidates.as_ref().map_or(c, |wanted| c.among(wanted)));
             merged.map_or(SqlType::Text, |c| c.sql_type())
         })
         .collect();
@@ -124,6 +133,7 @@ fn open(inputs: Vec<(String, Input)>, options: &CsvOptions) -> Result<CsvSource>
         readers,
         dialect,
         skip_blank: options.auto_detect && width > 1,
+        null_padding: options.null_padding,
         trailing_delimiter: opened.iter().all(|o| o.trailing_delimiter),
         ignore_errors: options.ignore_errors,
         rejects: options.rejects.clone(),
@@ -171,7 +181,7 @@ fn sniffed_nulls(options: &CsvOptions) -> Texts {
         Some(given) => given.iter().map(|n| n.clone().into_bytes()).collect(),
         None => sniff::NULLS.map(|n| n.as_bytes().to_vec()).to_vec(),
     };
-    Texts { nulls, forms: options.forms.clone() }
+    Texts { nulls, forms: options.forms.clone(), may_be_short: options.null_padding }
 }
 
 fn open_one(
@@ -345,6 +355,9 @@ fn same_columns(opened: &[Opened], options: &CsvOptions) -> Result<(Vec<String>,
         }
     }
     let mut names = sniff::names(first.header.as_deref(), first.width);
+    if options.normalize_names {
+        names.iter_mut().for_each(|name| *name = normal_name(name));
+    }
     if options.names.len() > names.len() {
         let (given, width) = (options.names.len(), names.len());
         return bad(format!("{given} names are given, but file \"{}\" has {width} columns", first.file.name));
@@ -353,6 +366,22 @@ fn same_columns(opened: &[Opened], options: &CsvOptions) -> Result<(Vec<String>,
         name.clone_from(given);
     }
     Ok((sniff::names(Some(&names), first.width), first.width))
+}
+
+/// A name that needs no quotes: letters without accents and in lower case, digits and underscores.
+fn normal_name(name: &str) -> String {
+    let plain = strip_accents(name).unwrap_or_else(|_| name.to_owned()).to_lowercase();
+    let kept = plain.chars().filter_map(|c| match c {
+        c if c.is_ascii_alphanumeric() || c == '_' => Some(c),
+        c if c.is_whitespace() => Some('_'),
+        _ => None,
+    });
+    let kept: String = kept.collect();
+    let kept = kept.trim_matches('_');
+    match kept.is_empty() || kept.starts_with(|c: char| c.is_ascii_digit()) || RESERVED.contains(&kept) {
+        true => format!("_{kept}"),
+        false => kept.to_owned(),
+    }
 }
 
 fn types_of(names: &[String], sniffed: &[SqlType], options: &CsvOptions) -> Result<Vec<SqlType>> {
@@ -387,6 +416,11 @@ fn reader(index: usize, name: &str, sql_type: SqlType, options: &CsvOptions) -> 
         None if options.auto_detect => sniff::NULLS.map(text).to_vec(),
         None if options.format == CsvFormat::Text => vec![text("\\N")],
         None => vec![Vec::new()],
+    };
+    // What is not there is NULL.
+    let nulls = match options.null_padding && !nulls.iter().any(Vec::is_empty) {
+        true => nulls.into_iter().chain([Vec::new()]).collect(),
+        false => nulls,
     };
     let quoted_nulls = options.force_null.contains(name) || (options.auto_detect && !sql_type.is_string());
     let default =
