@@ -37,6 +37,7 @@ mod pivot;
 mod positional;
 mod prepared;
 mod query;
+mod query_of_text;
 mod recursion;
 mod routine;
 mod row_id;

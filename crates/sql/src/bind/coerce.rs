@@ -196,6 +196,12 @@ pub(in crate::bind) fn compare(op: Compare, left: Expr, right: Expr, position: O
 /// Both sides as one type, so that a column stays as it is where the other side is a constant of fitting value: scans
 /// can then test it without a cast.
 pub(in crate::bind) fn comparable(left: Expr, right: Expr, op: &str, position: Option<u32>) -> Result<(Expr, Expr)> {
+    // What is beside a list of nothing must know its type.
+    let (left, right) = match (left.sql_type, right.sql_type) {
+        (SqlType::Null, _) => (left, closed(right)),
+        (_, SqlType::Null) => (closed(left), right),
+        _ => (left, right),
+    };
     let (left, right) = match (left.sql_type, right.sql_type) {
         (SqlType::Null, SqlType::Null) => (known(left), known(right)),
         (SqlType::Null, to) => (literal_beside(left, to)?, right),

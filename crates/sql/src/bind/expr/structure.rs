@@ -157,6 +157,13 @@ impl Binder<'_> {
                     }
                     fields = self.fields_of(&value)?;
                 }
+                // A column is the field of its name.
+                FunctionArg::Unnamed(FunctionArgExpr::Expr(value))
+                    if name == "struct_pack" && column(value).is_some() =>
+                {
+                    let field = column(value).map(fold).unwrap_or_default();
+                    fields.push((field, named_value(self.expr(value)?)));
+                }
                 _ => {
                     let message = format!("the arguments of {name} are fields, such as a := 1");
                     return Err(Error::new(SqlState::SYNTAX_ERROR, message).at(position));
@@ -217,5 +224,14 @@ pub(super) fn named_value(value: Expr) -> Expr {
     match value.as_constant() {
         Some(constant) if constant.is_null() => value,
         _ => known(value),
+    }
+}
+
+/// The name of a column, if it is one.
+fn column(value: &ast::Expr) -> Option<&ast::Ident> {
+    match value {
+        ast::Expr::Identifier(ident) => Some(ident),
+        ast::Expr::CompoundIdentifier(parts) => parts.last(),
+        _ => None,
     }
 }

@@ -34,6 +34,15 @@ impl Binder<'_> {
         if let Some(item) = self.record_of_json(&function, arguments, alias, seen, position)? {
             return Ok(item);
         }
+        if !ordinality && let Some(item) = self.query_of_text(&function, arguments, alias, position)? {
+            return Ok(item);
+        }
+        // Each value as one of `json`.
+        if let Some(reading) = objects(&function)
+            && !ordinality
+        {
+            return self.file_function(reading, &with_objects(arguments), alias, position);
+        }
         if let Some(item) = self.rows_function(&function, arguments, alias, ordinality, seen)? {
             return Ok(item);
         }
@@ -129,6 +138,31 @@ impl Binder<'_> {
         let table = self.resolver.storage_info(&name).map_err(|e| e.at(name_at))?;
         self.scan(table, None, alias)
     }
+}
+
+/// What reads the files of a function that leaves objects as they are.
+fn objects(function: &str) -> Option<&'static str> {
+    Some(match function {
+        "read_json_objects" | "read_json_objects_auto" => "read_json",
+        "read_ndjson_objects" => "read_ndjson",
+        _ => return None,
+    })
+}
+
+/// Its arguments: members are no columns, a record is the value of one.
+fn with_objects(arguments: &[FunctionArg]) -> Vec<FunctionArg> {
+    let named = |name: &str, value: ast::Expr| FunctionArg::Named {
+        name: ast::Ident::new(name),
+        arg: FunctionArgExpr::Expr(value),
+        operator: ast::FunctionArgOperator::Assignment,
+    };
+    let json = Box::new(ast::Expr::value(ast::Value::SingleQuotedString("json".to_owned())));
+    let columns = vec![ast::DictionaryField { key: ast::Ident::new("json"), value: json }];
+    let own = [
+        named("records", ast::Expr::value(ast::Value::Boolean(false))),
+        named("columns", ast::Expr::Dictionary(columns)),
+    ];
+    arguments.iter().cloned().chain(own).collect()
 }
 
 /// A call as an expression.
