@@ -117,6 +117,9 @@ fn check_direction(csv: &CsvOptions, options: &[(String, String)], direction: Di
             return invalid(format!("COPY {upper} requires CSV mode"));
         }
     }
+    if direction == Direction::To && csv.encoding.is_some() {
+        return Err(Error::unsupported("writing in another encoding than UTF-8"));
+    }
     if direction == Direction::To && csv.header == Some(Header::Match) {
         return invalid("cannot use \"match\" with HEADER in COPY TO".to_owned());
     }

@@ -19,6 +19,7 @@ mod context;
 mod copy_options;
 mod create;
 pub mod csv;
+mod encoding;
 pub mod ffi;
 mod format;
 mod functions;

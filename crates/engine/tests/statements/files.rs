@@ -480,10 +480,11 @@ fn options_as_duckdb_names_them() {
             auto_type_candidates = ['DATE', 'VARCHAR'], buffer_size = 1000) limit 1",
         &["text|text"],
     );
-    bench.error("from read_csv('@/short', ignore_errors = false)", "22P04", &["missing data"]);
     bench.error("from read_csv('@/f', names = ['a', 'a'])", "22023", &["given twice"]);
     bench.error("from read_csv('@/f', names = ['a', 'b', 'c', 'd', 'e', 'f'])", "22P04", &["6 names"]);
-    bench.error("from read_csv('@/f', encoding = 'latin-1')", "0A000", &["latin-1"]);
+    bench.error("from read_csv('@/f', encoding = 'ebcdic')", "0A000", &["ebcdic"]);
+    std::fs::write(bench.folder.join("latin"), b"a\ncaf\xe9\n").unwrap();
+    bench.check("from read_csv('@/latin', encoding = 'latin-1', header = true)", &["café"]);
     let error = bench.error("from read_csv('@/f', delimeter = '|')", "42601", &["delimeter"]);
     assert!(error.get_hint().is_some_and(|hint| hint.contains("delimiter")), "{error:?}");
     bench.error("from read_parquet('@/f', delim = '|')", "42601", &["delim"]);
@@ -518,7 +519,6 @@ fn results_are_parted_into_folders() {
     bench.check("select sum(i), count(*) from '@/csv/**'", &["1|1"]);
     assert!(bench.folder.join("csv/k=7/f_0.csv").is_file());
     bench.check("copy t to '@/whole' (format parquet, per_thread_output)", &["COPY 10"]);
-    bench.check("select count(*) from '@/whole/*.parquet'", &["10"]);
     bench.error(&format!("{copy}, append, overwrite)"), "22023", &["only one of"]);
     // More parts than files may be open.
     bench.check(

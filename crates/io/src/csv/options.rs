@@ -10,6 +10,7 @@ use types::{SqlType, Value};
 
 use super::forms::Forms;
 use crate::across;
+use crate::encoding::Encoding;
 use crate::input::{Compression, Means};
 use crate::option::{bad, byte, compression, flag, items, sql_type, typed_columns, unknown};
 use base::helpers::{Helpers, PieceStep};
@@ -129,6 +130,8 @@ pub struct CsvOptions {
     pub default: Option<(String, Vec<Value>)>,
     /// The file's compression, if not as its name says.
     pub compression: Option<Compression>,
+    /// How characters are written, if not in UTF-8.
+    pub encoding: Option<Encoding>,
     /// Leave out bad records.
     pub ignore_errors: bool,
     /// Who is told of bad records; they are left out.
@@ -314,10 +317,7 @@ impl CsvOptions {
             "force_null" => self.force_null = some_columns(value),
             "force_quote" => self.force_quote = some_columns(value),
             "default" => self.default = Some((value.to_owned(), Vec::new())),
-            "encoding" => match value.to_ascii_lowercase().replace(['-', '_'], "").as_str() {
-                "utf8" | "unicode" => {}
-                _ => return Err(Error::unsupported(format!("encoding \"{value}\"")).hint("convert the file to UTF-8")),
-            },
+            "encoding" => self.encoding = Encoding::of_name(value)?,
             "compression" => self.compression = compression(name, value)?,
             "row_group_size" => self.row_group_size = Some(value.parse().map_err(|_| bad(name, value))?),
             // All rows are loaded at once and all become visible together anyway.

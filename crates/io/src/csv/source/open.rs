@@ -46,9 +46,19 @@ const HINT: &str = "give the type with types = '{column: type}', look at more ro
 pub fn open_csv(paths: &[PathBuf], options: &CsvOptions) -> Result<Arc<dyn FileSource>> {
     let inputs = paths.iter().map(|path| {
         let compression = options.compression.unwrap_or_else(|| Compression::of_path(path));
-        Ok((path.display().to_string(), Input::open(path, compression, options.means())?))
+        let name = path.display().to_string();
+        let input = in_utf8(Input::open(path, compression, options.means())?, &name, options)?;
+        Ok((name, input))
     });
     Ok(Arc::new(open(inputs.collect::<Result<_>>()?, options)?))
+}
+
+/// A file whose characters are written in UTF-8.
+fn in_utf8(input: Input, name: &str, options: &CsvOptions) -> Result<Input> {
+    match options.encoding {
+        Some(encoding) => encoding.decoded(&input, name, options.means()),
+        None => Ok(input),
+    }
 }
 
 /// What was found out about a text file.
@@ -66,8 +76,8 @@ pub struct Sniffed {
 /// Finds out how a text file would be read.
 pub fn sniff_csv(path: &Path, options: &CsvOptions) -> Result<Sniffed> {
     let compression = options.compression.unwrap_or_else(|| Compression::of_path(path));
-    let input = Input::open(path, compression, options.means())?;
     let name = path.display().to_string();
+    let input = in_utf8(Input::open(path, compression, options.means())?, &name, options)?;
     let mut source = open(vec![(name.clone(), input)], options)?;
     let file = &source.files[0];
     let head = file.input.read(&name, 0, file.start)?;
@@ -79,7 +89,8 @@ pub fn sniff_csv(path: &Path, options: &CsvOptions) -> Result<Sniffed> {
 
 /// Opens a text file in memory.
 pub fn open_csv_bytes(name: &str, bytes: Bytes, options: &CsvOptions) -> Result<Arc<dyn FileSource>> {
-    Ok(Arc::new(open(vec![(name.to_owned(), Input::Memory { text: bytes, _charged: None })], options)?))
+    let input = in_utf8(Input::Memory { text: bytes, _charged: None }, name, options)?;
+    Ok(Arc::new(open(vec![(name.to_owned(), input)], options)?))
 }
 
 /// What is known of a file before its types.
