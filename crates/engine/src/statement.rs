@@ -2,6 +2,7 @@
 
 mod alter;
 mod ask;
+mod callers;
 mod change;
 mod copy;
 mod cursor;

@@ -12,6 +12,7 @@
 //! by limits that are errors (54001), not crashes.
 
 mod bind;
+mod calls;
 mod dialect;
 mod literals;
 mod parse;
@@ -27,6 +28,7 @@ pub use bind::{
     ArgumentRole, ArgumentSource, ArgumentUse, ArgumentValue, CallWithin, Open, Simple, ViewOf, Within, bind,
     bind_open, call_within, column_type, names_domain, prepare, prepare_within, row_type, simple_within, type_named,
 };
+pub use calls::calls_function;
 pub use literals::{Literal, Template};
 pub use parse::{Parsed, parse, parse_depth, parse_script};
 pub use resolver::{ComputedColumn, DomainColumn, Kin, Resolved, Resolver, Series, SeriesBounds, Table};

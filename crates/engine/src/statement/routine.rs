@@ -7,6 +7,7 @@ use catalog::{Routine, RoutineKind, TEMPORARY_SCHEMA};
 use plan::{Expr, eval};
 use sql::{Resolver as _, RoutineChange};
 
+use super::callers::refuse_called_by_tables;
 use crate::environment::Environment;
 use crate::resolver::Resolver;
 use crate::result::{QueryResult, Tag};
@@ -46,6 +47,11 @@ pub(super) fn change(environment: &Environment, change: RoutineChange) -> Result
             (what("CREATE", Some(routine.kind)), catalog.create_routine(*routine, or_replace), position)
         }
         RoutineChange::Drop { kind, names, if_exists, cascade, position } => {
+            let known = environment.catalog();
+            let called = |name: &catalog::RoutineName| {
+                refuse_called_by_tables(&known, name.schema.as_deref(), &name.name).map_err(|e| e.at(position))
+            };
+            names.iter().try_for_each(called)?;
             (what("DROP", kind), catalog.drop_routines(kind, &names, if_exists, cascade), position)
         }
         RoutineChange::Rename { kind, name, to, position } => {

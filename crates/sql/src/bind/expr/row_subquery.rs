@@ -21,7 +21,7 @@ impl Binder<'_> {
         else {
             return Ok(None);
         };
-        if !row(left).is_some_and(|entries| entries.len() > 1) {
+        if row(left).is_none_or(|entries| entries.len() < 2) {
             return Ok(None);
         }
         let position = self.text.start(left);
