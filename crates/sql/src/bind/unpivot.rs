@@ -38,7 +38,7 @@ pub(super) fn unpivot(
     let is_there = |value: &Ident| format!("\"{ROWS}\".{} IS NOT NULL", quoted(value));
     let wanted = match nulls {
         Some(NullInclusion::IncludeNulls) => String::new(),
-        _ => format!(" WHERE {}", values.iter().map(is_there).collect::<Vec<_>>().join(" OR ")),
+        _ => format!(" WHERE {}", values.iter().map(is_there).collect::<Vec<_>>().join(" AND ")),
     };
     let columns: Vec<Ident> = std::iter::once(name.clone()).chain(values).collect();
     let columns = list(&columns);

@@ -57,13 +57,25 @@ fn written(tokens: &[TokenWithSpan], at: usize) -> Option<(usize, usize, Vec<Tok
         }
         at
     };
-    let previous = (0..at).rev().find(|&at| !matches!(tokens[at].token, Token::Whitespace(_)))?;
+    let before = |at: usize| (0..at).rev().find(|&at| !matches!(tokens[at].token, Token::Whitespace(_)));
+    let previous = before(at)?;
     let function = match () {
         () if tokens[previous].token != Token::LParen => return None,
         () if is(at, "describe") || is(at, "desc") || is(at, "show") => DESCRIBE,
         () if is(at, "summarize") => SUMMARIZE,
         () => return None,
     };
+    // Elsewhere these words are names of what is defined: `CREATE TABLE t (show text)`.
+    let around = before(previous)?;
+    let is_cte = || {
+        let name = before(around)?;
+        let with = before(name)?;
+        let begins = is(with, "with") || is(with, "recursive") || tokens[with].token == Token::Comma;
+        (is(around, "as") && begins).then_some(())
+    };
+    if !is(around, "from") && !is(around, "join") && tokens[around].token != Token::Comma && is_cte().is_none() {
+        return None;
+    }
     let end = closing(tokens, previous)?;
     let first = next(at + 1);
     let span = tokens[at].span;

@@ -109,9 +109,14 @@ impl Shown<'_> {
             return None;
         }
         let before = at.checked_sub(1).and_then(|before| self.token(before));
-        if !may_precede_query(before) && before != Some(&Token::SemiColon) {
-            let behind_table = is_pivot && self.token(at + 1) == Some(&Token::LParen);
-            return behind_table.then(|| self.pivot_of_table(at)).flatten();
+        let may_be_query = may_precede_query(before) || before == Some(&Token::SemiColon);
+        let in_brackets = is_pivot && self.token(at + 1) == Some(&Token::LParen);
+        // Behind a table in brackets, too, unless it is itself what is pivoted.
+        if in_brackets && (!may_be_query || self.table_end(at + 1).is_none()) {
+            return self.pivot_of_table(at);
+        }
+        if !may_be_query {
+            return None;
         }
         let nulls = !is_pivot && self.is(at + 1, "include") && self.is(at + 2, "nulls");
         let at_table = if nulls { at + 3 } else { at + 1 };
