@@ -11,7 +11,7 @@ use io::{CompareOp, FileSource, PrunePredicate, Step};
 use pipeline::ir::{
     KeyFilter, PipelineId, ScanOp as IrOp, ScanPredicate as IrPredicate, Source as IrSource, SourceColumn,
 };
-use scheduler::{Claim, Cutting, Morsel, NodeId, Offsets, Progress, TaskSet, WorkerId};
+use scheduler::{Claim, Cutting, Morsel, NodeId, Offsets, Progress, Strategy, TaskSet, WorkerId};
 use storage::transaction::Reads;
 use storage::{ChunkReader, ChunkView, Comparison, ScanOp, ScanPredicate, Snapshot};
 use types::ops::like::LikePattern;
@@ -117,49 +117,113 @@ fn distinct(query: &Query, pipeline: PipelineId, delivered: &Delivered) -> Optio
     Some((attribute, Delivered { read: delivered.read.iter().map(first).collect(), codes }))
 }
 
-impl TableTasks {
-    pub fn new(
-        query: Arc<Query>,
+/// The rows that a scan finds before it begins: the chunks in the order in which they are read, and their rows, one after the
+/// other; of rows that were looked up, the chunk of each and its place there.
+#[derive(Clone)]
+struct Found {
+    predicates: Arc<[ScanPredicate]>,
+    chunks: Vec<(usize, usize)>,
+    offsets: Offsets,
+}
+
+impl Found {
+    fn new(
+        query: &Arc<Query>,
         pipeline: PipelineId,
-        snapshot: Snapshot,
+        snapshot: &Snapshot,
         (predicates, filters): (&[IrPredicate], &[KeyFilter]),
-        cut: &Cutting,
     ) -> Self {
         let attributes = snapshot.schema().attributes();
-        let by_key = lookup::rows(&snapshot, predicates, |p| scan_op(&query, p));
+        let by_key = lookup::rows(snapshot, predicates, |p| scan_op(query, p));
         let mut predicates: Vec<ScanPredicate> = predicates
             .iter()
-            .map(|p| scan_predicate(&query, p, p.attribute, attributes[p.attribute].sql_type))
+            .map(|p| scan_predicate(query, p, p.attribute, attributes[p.attribute].sql_type))
             .collect();
-        predicates.extend(filters.iter().filter_map(|filter| super::filter::of_keys(&query, &snapshot, *filter)));
+        predicates.extend(filters.iter().filter_map(|filter| super::filter::of_keys(query, snapshot, *filter)));
         ScanPredicate::arrange(&mut predicates);
         let predicates: Arc<[ScanPredicate]> = predicates.into();
-        let found = by_key.or_else(|| snapshot.search(&predicates, &enough(&query, pipeline)));
-        let (_, codes) = source_columns(&query, pipeline);
-        let read = delivered(&query, pipeline, |column| column.attribute);
-        let codes = (!codes.is_empty()).then(|| codes.to_vec());
-        let narrowing = Narrowing::new(query.clone(), pipeline, predicates, |column| column.attribute);
+        let found = by_key.or_else(|| snapshot.search(&predicates, &enough(query, pipeline)));
         let (chunks, offsets): (Vec<(usize, usize)>, _) = match found {
             Some(found) => {
                 let offsets = Offsets::new(found.iter().map(|_| 1));
                 (found.iter().map(|row| (row.chunk(), row.offset())).collect(), offsets)
             }
             None => {
-                let mut chunks = narrowing.order(&snapshot);
+                let narrowing = narrowing(query, pipeline, &predicates);
+                let mut chunks = narrowing.order(snapshot);
                 if !narrowing.may_skip() {
-                    chunks = extremes::enough(&snapshot, &query.program.pipelines[pipeline], chunks);
+                    chunks = extremes::enough(snapshot, &query.program.pipelines[pipeline], chunks);
                 }
                 let offsets = Offsets::new(chunks.iter().map(|&number| snapshot.chunk(number).rows() as u64));
                 (chunks.into_iter().map(|number| (number, 0)).collect(), offsets)
             }
         };
+        Self { predicates, chunks, offsets }
+    }
+
+    /// Without chunks none of whose rows can be wanted.
+    fn that_may_match(mut self, snapshot: &Snapshot) -> Self {
+        let may_match = |number: usize| snapshot.chunk(self.chunks[number].0).may_match(&self.predicates);
+        let kept: Vec<usize> = (0..self.chunks.len()).filter(|&number| may_match(number)).collect();
+        let rows: Vec<u64> = self.offsets.ranges().map(|rows| rows.end - rows.start).collect();
+        self.offsets = Offsets::new(kept.iter().map(|&number| rows[number]));
+        self.chunks = kept.iter().map(|&number| self.chunks[number]).collect();
+        self
+    }
+}
+
+fn narrowing(query: &Arc<Query>, pipeline: PipelineId, predicates: &Arc<[ScanPredicate]>) -> Narrowing {
+    Narrowing::new(query.clone(), pipeline, predicates.clone(), |column| column.attribute)
+}
+
+impl TableTasks {
+    pub fn new(
+        query: Arc<Query>,
+        pipeline: PipelineId,
+        snapshot: Snapshot,
+        asked: (&[IrPredicate], &[KeyFilter]),
+        cut: &Cutting,
+    ) -> Self {
+        let found = Found::new(&query, pipeline, &snapshot, asked);
+        Self::of(query, pipeline, snapshot, found, (cut, 0..u64::MAX))
+    }
+
+    /// The same in two parts: so many first rows, which one worker reads in their order, and the rest.
+    pub fn first_and_rest(
+        query: Arc<Query>,
+        pipeline: PipelineId,
+        snapshot: Snapshot,
+        asked: (&[IrPredicate], &[KeyFilter]),
+        (cut, first): (&Cutting, u64),
+    ) -> [Self; 2] {
+        let found = Found::new(&query, pipeline, &snapshot, asked).that_may_match(&snapshot);
+        let one_by_one = Cutting { morsel_rows: first, ..cut.with_strategy(Strategy::InOrder) };
+        [
+            Self::of(query.clone(), pipeline, snapshot.clone(), found.clone(), (&one_by_one, 0..first)),
+            Self::of(query, pipeline, snapshot, found, (cut, first..u64::MAX)),
+        ]
+    }
+
+    /// Some of the rows that were found.
+    fn of(
+        query: Arc<Query>,
+        pipeline: PipelineId,
+        snapshot: Snapshot,
+        Found { predicates, chunks, offsets }: Found,
+        (cut, rows): (&Cutting, Range<u64>),
+    ) -> Self {
+        let (_, codes) = source_columns(&query, pipeline);
+        let read = delivered(&query, pipeline, |column| column.attribute);
+        let codes = (!codes.is_empty()).then(|| codes.to_vec());
+        let narrowing = narrowing(&query, pipeline, &predicates);
         let in_order = || chunks.iter().map(|&(number, _)| snapshot.chunk(number));
         let nothing_read = read.is_empty() && !narrowing.may_skip() && query.program.pipelines[pipeline].only_counts();
         let morsel_rows = if nothing_read { cut.morsel_rows.saturating_mul(UNREAD_ROWS) } else { cut.morsel_rows };
         let sized = Cutting { morsel_rows, ..cut.clone() };
+        let is_all = rows.start == 0 && offsets.rows() <= rows.end;
         let ranges = match cut.memory {
-            MemoryPlacement::FirstTouch => sized.placed(&on_nodes(in_order(), &offsets, cut)),
-            MemoryPlacement::Interleaved | MemoryPlacement::OneNode => sized.rows(offsets.rows()),
+            MemoryPlacement::Interleaved | MemoryPlacement::OneNode if is_all => sized.rows(offsets.rows()),
+            _ => sized.placed(&some_of(on_nodes(in_order(), &offsets, cut), rows)),
         };
         let delivered = Delivered { read, codes };
         let distinct = if narrowing.may_skip() { None } else { distinct(&query, pipeline, &delivered) };
@@ -240,6 +304,12 @@ fn on_nodes<'a>(
         }
     }
     parts
+}
+
+/// What some rows have of such parts.
+fn some_of(parts: Vec<(NodeId, Range<u64>)>, rows: Range<u64>) -> Vec<(NodeId, Range<u64>)> {
+    let of_part = |(node, part): (NodeId, Range<u64>)| (node, part.start.max(rows.start)..part.end.min(rows.end));
+    parts.into_iter().map(of_part).filter(|(_, part)| !part.is_empty()).collect()
 }
 
 impl TaskSet for TableTasks {

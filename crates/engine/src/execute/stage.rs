@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use base::Result;
 use base::ids::Id;
-use pipeline::ir::{Pipeline, PipelineId, Source as IrSource, StateId};
+use pipeline::ir::{Pipeline, PipelineId, Source as IrSource, State, StateId};
 use scheduler::{Cutting, Stage, TaskSet};
 
 use super::Query;
@@ -17,6 +17,9 @@ use super::scan::{FileTasks, TableTasks};
 use super::watch::Watched;
 use crate::pieces::prepare_file;
 use crate::source::Source;
+
+/// So many rows one worker reads before all others, in their order, where a LIMIT takes few: mostly it takes the first ones then.
+const FIRST_ROWS: u64 = 1 << 15;
 
 pub(super) struct PipelineStage {
     query: Arc<Query>,
@@ -29,6 +32,8 @@ pub(super) struct PipelineStage {
 enum Next {
     /// Reads its source, which was prepared.
     Source,
+    /// Reads what is left of its source, if somebody wants it.
+    Rest(Box<dyn TaskSet>),
     /// Begins to finalise.
     Finalize,
     /// States to finalise, and the phase of the first.
@@ -58,8 +63,34 @@ impl PipelineStage {
 
     /// The morsels of the source.
     fn source(&self, cut: &Cutting) -> Result<Box<dyn TaskSet>> {
-        let tasks = tasks_of(&self.query, self.id, cut)?;
-        Ok(watched(&self.query, self.id, self.pipeline().operator_at(0), tasks))
+        Ok(self.watched(tasks_of(&self.query, self.id, cut)?))
+    }
+
+    fn watched(&self, tasks: Box<dyn TaskSet>) -> Box<dyn TaskSet> {
+        watched(&self.query, self.id, self.pipeline().operator_at(0), tasks)
+    }
+
+    /// The morsels of a table's first rows and those of the others, if a LIMIT takes no more than the first rows have.
+    fn first_and_rest(&self, cut: &Cutting) -> Option<[TableTasks; 2]> {
+        let is_few = |limit: &StateId| match &self.query.program.states[*limit] {
+            State::Limit { offset, limit } => offset.saturating_add(*limit) <= FIRST_ROWS,
+            _ => false,
+        };
+        let limits = self.query.limits_of(&self.pipeline().body);
+        let IrSource::Table { table, predicates, filters, .. } = &self.pipeline().source else { return None };
+        let Source::Stored(snapshot, _) = &self.query.sources[*table] else { return None };
+        if limits.is_empty() || !limits.iter().all(is_few) {
+            return None;
+        }
+        let (query, cut) = (self.query.clone(), &self.query.cutting(self.id, cut));
+        let asked = (predicates.as_slice(), filters.as_slice());
+        Some(TableTasks::first_and_rest(query, self.id, snapshot.clone(), asked, (cut, FIRST_ROWS)))
+    }
+
+    /// Whether a LIMIT has all the rows that it takes.
+    fn is_exhausted(&self) -> bool {
+        let limits = self.query.limits_of(&self.pipeline().body);
+        limits.iter().any(|&limit| self.query.context.is_exhausted(limit))
     }
 
     /// The states that no other pipeline fills any more.
@@ -139,18 +170,20 @@ impl Stage for PipelineStage {
             *self.lock() = Next::Source;
             return Ok(tasks);
         }
+        if let Some([first, rest]) = self.first_and_rest(cut) {
+            *self.lock() = Next::Rest(Box::new(rest));
+            return Ok(self.watched(Box::new(first)));
+        }
         self.source(cut)
     }
 
     fn finish(&self, cut: &Cutting) -> Result<Option<Box<dyn TaskSet>>> {
         let mut next = self.lock();
-        match *next {
-            Next::Source => {
-                *next = Next::Finalize;
-                return self.source(cut).map(Some);
-            }
-            Next::Finalize => *next = Next::Finalizing(self.filled(), 0),
-            Next::Finalizing(..) => {}
+        match std::mem::replace(&mut *next, Next::Finalize) {
+            Next::Source => return self.source(cut).map(Some),
+            Next::Rest(tasks) if !self.is_exhausted() => return Ok(Some(self.watched(tasks))),
+            Next::Rest(_) | Next::Finalize => *next = Next::Finalizing(self.filled(), 0),
+            finalizing @ Next::Finalizing(..) => *next = finalizing,
         }
         let Next::Finalizing(states, phase) = &mut *next else { unreachable!("set above") };
         while let Some(&state) = states.front() {
