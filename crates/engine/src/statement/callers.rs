@@ -6,7 +6,7 @@ use catalog::{CatalogSnapshot, Filling, Routine, Table, TableEntry};
 /// 2BP01 if a table calls a function that nobody else has the name of.
 pub(super) fn refuse_called_by_tables(catalog: &CatalogSnapshot, schema: Option<&str>, name: &str) -> Result<()> {
     let named = catalog.routines_named(schema, name);
-    let [routine] = &named[..] else { return Ok(()) };
+    let [routine] = named else { return Ok(()) };
     for (_, table, entry) in catalog.entries() {
         let TableEntry::Table(of) = entry else { continue };
         if let Some(what) = caller(of, name) {
