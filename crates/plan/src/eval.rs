@@ -4,6 +4,7 @@
 //! Evaluation is three-valued and lazy exactly as [`ExprKind`] says: an error in an operand that is not needed does not
 //! happen.
 
+mod row;
 #[cfg(test)]
 mod tests;
 
@@ -16,6 +17,7 @@ use types::ops::{cast, like};
 use types::{SqlType, Value};
 
 use crate::{ColumnId, Compare, Each, Expr, ExprKind};
+pub use row::{Row, RowExpr};
 
 /// What an expression is evaluated in.
 pub trait Scope {

@@ -10,13 +10,14 @@ mod builder;
 mod group;
 mod join;
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Weak};
 
 use base::ids::Id;
-use plan::eval::eval;
-use plan::{ColumnId, Expr, ExprKind, Plan};
+use plan::eval::{Row as Places, RowExpr, Scope};
+use plan::{ColumnId, Expr, Plan};
 use sql::ArgumentUse;
 use storage::transaction::Reads;
 use storage::{Relation, Snapshot};
@@ -58,21 +59,41 @@ pub(crate) struct Short {
     gave_up: AtomicU32,
 }
 
+/// An expression over places.
+struct Formula {
+    expr: RowExpr<Place>,
+    /// Whether arguments are all that it needs.
+    is_of_arguments: bool,
+}
+
+impl Formula {
+    /// Of an expression whose columns are numbered as places, of which so many are arguments.
+    fn new(expr: &Expr, arguments: usize) -> Self {
+        let is_of_arguments = !expr.uses(|column| place_of(column).is_none_or(|place| place >= arguments));
+        Self { expr: RowExpr::new(expr, &place_of), is_of_arguments }
+    }
+}
+
+/// The place that a column is the number of; none: an expression binds it.
+fn place_of(column: ColumnId) -> Option<Place> {
+    column.index().checked_sub(FIRST_PLACE)
+}
+
 /// An operator.
 enum Step {
     /// Rows that the query gives.
     Values {
         first: Place,
-        rows: Vec<Vec<Expr>>,
+        rows: Vec<Vec<Formula>>,
     },
     Scan(Box<Access>),
     Filter {
         input: Box<Step>,
-        predicates: Vec<Expr>,
+        predicates: Vec<Formula>,
     },
     Map {
         input: Box<Step>,
-        columns: Vec<(Place, Expr)>,
+        columns: Vec<(Place, Formula)>,
     },
     Join(Box<Join>),
     Group(Box<Group>),
@@ -95,7 +116,7 @@ enum Step {
 
 /// By what rows are sorted.
 struct Key {
-    expr: Expr,
+    formula: Formula,
     descending: bool,
     nulls_first: bool,
 }
@@ -147,34 +168,31 @@ impl Run<'_> {
         Some(Slice { most: self.count(limit.most)?, offset: self.count(limit.offset)? })
     }
 
-    /// The value of an expression over places.
-    fn value(&self, expr: &Expr) -> Option<Value> {
-        match &expr.kind {
-            ExprKind::Column(column) => Some(self.at(*column)),
-            ExprKind::Const(value) => Some(value.clone()),
-            _ => eval(expr, &|column| self.at(column)).ok(),
-        }
+    /// The value of an expression.
+    fn value(&self, formula: &Formula) -> Option<Value> {
+        self.get(formula).map(Cow::into_owned)
     }
 
-    fn at(&self, column: ColumnId) -> Value {
-        self.frame[column.index() - FIRST_PLACE].clone()
+    /// Its value, as long as nothing else is put where it lies.
+    fn get<'v>(&'v self, formula: &'v Formula) -> Option<Cow<'v, Value>> {
+        formula.expr.get(self).ok()
     }
 
-    /// Whether all are true; NULL in it if none is false and not all are true.
-    fn truth(&self, predicates: &[Expr]) -> Option<Value> {
-        let mut truth = Value::Bool(true);
+    /// Whether all are true; unknown if none is false and not all are true.
+    fn truth(&self, predicates: &[Formula]) -> Option<Option<bool>> {
+        let mut truth = Some(true);
         for predicate in predicates {
-            match self.value(predicate)? {
-                Value::Bool(true) => {}
-                Value::Bool(false) => return Some(Value::Bool(false)),
-                _ => truth = Value::Null,
+            match predicate.expr.truth(self).ok()? {
+                Some(true) => {}
+                Some(false) => return Some(Some(false)),
+                None => truth = None,
             }
         }
         Some(truth)
     }
 
-    fn is_true(&self, predicates: &[Expr]) -> Option<bool> {
-        Some(self.truth(predicates)? == Value::Bool(true))
+    fn is_true(&self, predicates: &[Formula]) -> Option<bool> {
+        Some(self.truth(predicates)? == Some(true))
     }
 
     fn row(&self, places: &[Place]) -> Row {
@@ -198,6 +216,20 @@ impl Run<'_> {
     fn look(&mut self) -> Option<()> {
         self.left = self.left.checked_sub(1)?;
         Some(())
+    }
+}
+
+impl Scope for Run<'_> {
+    fn column(&self, column: ColumnId) -> Value {
+        place_of(column).map_or(Value::Null, |place| self.frame[place].clone())
+    }
+}
+
+impl Places for Run<'_> {
+    type Place = Place;
+
+    fn at(&self, place: Place) -> &Value {
+        &self.frame[place]
     }
 }
 
@@ -265,7 +297,7 @@ impl Short {
     pub fn each_read(&self, arguments: &[Value], each: &mut dyn FnMut(&Arc<Relation>, Option<u64>)) -> Option<()> {
         let relations = self.relations.iter().map(Weak::upgrade).collect::<Option<Vec<_>>>()?;
         let run = self.frame_of(arguments);
-        self.root.each_scan(&mut |access| each(&relations[access.table], access.key_hash(&run, self.arguments)));
+        self.root.each_scan(&mut |access| each(&relations[access.table], access.key_hash(&run)));
         Some(())
     }
 
@@ -280,11 +312,11 @@ impl Short {
         let Step::Values { first, rows } = &self.root else { return None };
         let run = self.frame_of(arguments);
         let of_schema = relation.schema().attributes();
-        let of_row = |row: &Vec<Expr>| {
+        let of_row = |row: &Vec<Formula>| {
             let part = |part: &usize| {
                 let place = self.output[attributes.iter().position(|a| a == part)?];
-                let expr = row.get(place.checked_sub(*first)?)?;
-                access::is_of_arguments(expr, self.arguments).then(|| run.value(expr))?
+                let formula = row.get(place.checked_sub(*first)?)?;
+                formula.is_of_arguments.then(|| run.value(formula))?
             };
             let values = key.iter().map(part).collect::<Option<Vec<Value>>>()?;
             let typed = key.iter().zip(&values).map(|(part, value)| (of_schema[*part].sql_type, value));
@@ -371,8 +403,8 @@ impl Step {
             Self::Values { first, rows } => {
                 for row in rows {
                     run.look()?;
-                    for (place, expr) in row.iter().enumerate() {
-                        run.frame[first + place] = run.value(expr)?;
+                    for (place, formula) in row.iter().enumerate() {
+                        run.frame[first + place] = run.value(formula)?;
                     }
                     if !out(run)? {
                         return Some(false);
@@ -385,8 +417,8 @@ impl Step {
                 input.each(run, &mut |run| if run.is_true(predicates)? { out(run) } else { Some(true) })
             }
             Self::Map { input, columns } => input.each(run, &mut |run| {
-                for (place, expr) in columns {
-                    run.frame[*place] = run.value(expr)?;
+                for (place, formula) in columns {
+                    run.frame[*place] = run.value(formula)?;
                 }
                 out(run)
             }),
@@ -399,7 +431,7 @@ impl Step {
             Self::Sort { input, keys, limit, carried } => {
                 let mut rows: Vec<(Row, Row)> = Vec::new();
                 input.each(run, &mut |run| {
-                    let by = keys.iter().map(|key| run.value(&key.expr)).collect::<Option<_>>()?;
+                    let by = keys.iter().map(|key| run.value(&key.formula)).collect::<Option<_>>()?;
                     rows.push((by, run.row(carried)));
                     Some(true)
                 })?;

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use base::{Error, Result, stack};
 use catalog::{CatalogSnapshot, Field, Routine};
 use functions::{Call, ScalarFunction};
-use plan::eval::{Scope as Evaluation, eval_in};
+use plan::eval::{Row as Places, RowExpr, Scope as Evaluation, eval_in};
 use plan::{ColumnId, Expr};
 use types::{SqlType, Value};
 
@@ -36,7 +36,7 @@ struct Ready {
 /// How it is run.
 enum Way {
     /// An expression over variables.
-    Expression(Expr, Vec<(ColumnId, Reference)>),
+    Expression(RowExpr<Reference>, Vec<(ColumnId, Reference)>),
     /// A statement with parameters.
     Statement(Box<PreparedStatement>, Vec<(Reference, SqlType)>),
     /// CALL: what of, and with what.
@@ -63,6 +63,14 @@ impl Evaluation for Variables<'_, '_> {
             return call_in(&mut self.environment.borrow_mut(), call);
         }
         function.evaluate(call)
+    }
+}
+
+impl Places for Variables<'_, '_> {
+    type Place = Reference;
+
+    fn at(&self, place: Reference) -> &Value {
+        place.borrowed(self.frame)
     }
 }
 
@@ -100,10 +108,9 @@ impl Embedded {
         let Way::Expression(expr, columns) = &ready.way else {
             return self.value_of_query(environment, variables, frame);
         };
-        let sql_type = expr.sql_type;
         let environment = std::cell::RefCell::new(environment);
         let scope = Variables { columns, frame, environment };
-        eval_in(expr, &scope).map(|value| (value, sql_type)).map_err(Error::nowhere)
+        expr.value(&scope).map(|value| (value, expr.sql_type())).map_err(Error::nowhere)
     }
 
     /// The variable that it is the name of, if it is one.
@@ -184,8 +191,13 @@ impl Embedded {
             // What time it is, is asked each time.
             if !resolver.has_asked_now() {
                 let references = seen.references.borrow();
-                let columns = simple.columns.iter().map(|(column, at)| (*column, references[*at].0)).collect();
-                return Ok(Way::Expression(simple.expr, columns));
+                let columns: Vec<_> =
+                    simple.columns.iter().map(|(column, at)| (*column, references[*at].0)).collect();
+                let place = |column| {
+                    let (_, reference) = columns.iter().find(|(known, _)| *known == column)?;
+                    (!seen.is_whole_record(*reference)).then_some(*reference)
+                };
+                return Ok(Way::Expression(RowExpr::new(&simple.expr, &place), columns));
             }
         }
         let parsed = sql::parse(&self.text).map_err(inside)?;

@@ -136,7 +136,19 @@ pub(super) struct Reference {
     pub field: Option<usize>,
 }
 
+/// What a record has that is not there.
+static NULL: Value = Value::Null;
+
 impl Reference {
+    /// Where its value lies; of a record as a whole, which lies nowhere, NULL.
+    pub fn borrowed(self, frame: &[Slot]) -> &Value {
+        match (&frame[self.slot], self.field) {
+            (Slot::Scalar(value), _) => value,
+            (Slot::Record(Some(record)), Some(field)) => record.values.get(field).unwrap_or(&NULL),
+            (Slot::Record(_), _) => &NULL,
+        }
+    }
+
     /// Its value.
     pub fn value(self, frame: &[Slot]) -> Value {
         match (&frame[self.slot], self.field) {
@@ -188,6 +200,11 @@ impl<'a> Seen<'a> {
             references.len() - 1
         });
         Ok(Some((number, sql_type)))
+    }
+
+    /// Whether it is a record, rather than a field of one.
+    pub fn is_whole_record(&self, reference: Reference) -> bool {
+        reference.field.is_none() && !matches!(self.variables[reference.slot].kind, Kind::Scalar(_))
     }
 
     /// The record in a variable, of which it is noted what columns it has.

@@ -1,13 +1,35 @@
-use types::Value;
+use base::ids::Id;
+use types::{SqlType, Value};
 
-use super::constant;
+use super::{Row, RowExpr, Scope, constant, eval_in};
 use crate::text::{parse, stub_table};
-use crate::{Op, Plan};
+use crate::{ColumnId, Compare, Expr, ExprKind, Op, Plan};
 
+/// A row without columns.
+struct Nothing;
+
+impl Scope for Nothing {
+    fn column(&self, column: ColumnId) -> Value {
+        unreachable!("{column} in a constant expression")
+    }
+}
+
+impl Row for Nothing {
+    type Place = usize;
+
+    fn at(&self, place: usize) -> &Value {
+        unreachable!("place {place} in a constant expression")
+    }
+}
+
+/// The value of an expression, which is the same however it is evaluated.
 fn value(expr: &str) -> base::Result<Value> {
     let plan: Plan = parse(&format!("output []\n  filter [{expr}]\n    values [] [[]]"), &mut stub_table).unwrap();
     let Op::Filter { predicates, .. } = plan.root.op else { unreachable!("a filter") };
-    constant(&predicates[0])
+    let value = constant(&predicates[0]);
+    let of_row = RowExpr::<usize>::new(&predicates[0], &|_| None).value(&Nothing);
+    assert_eq!(format!("{value:?}"), format!("{of_row:?}"), "{expr}");
+    value
 }
 
 #[test]
@@ -50,4 +72,67 @@ fn functions_follow_their_types() {
     }
     assert_eq!(value("1 / 0").unwrap_err().state().0, "22012");
     assert_eq!(value("2147483647 + 1").unwrap_err().state().0, "22003");
+}
+
+/// Integers at places.
+struct Numbers(Vec<Value>);
+
+impl Scope for Numbers {
+    fn column(&self, column: ColumnId) -> Value {
+        self.0[column.index()].clone()
+    }
+}
+
+impl Row for Numbers {
+    type Place = usize;
+
+    fn at(&self, place: usize) -> &Value {
+        &self.0[place]
+    }
+}
+
+/// Integers at the ends of each type, and NULL, in every operator: a row's expression has the value and the error of the reference,
+/// whether columns have places or not.
+#[test]
+fn expressions_over_rows_are_as_the_reference() {
+    use functions::ScalarFunction as F;
+    let functions = [F::ADD, F::SUBTRACT, F::MULTIPLY, F::DIVIDE, F::MODULO, F::BIT_AND];
+    let compares = [
+        Compare::Eq,
+        Compare::Ne,
+        Compare::Lt,
+        Compare::Le,
+        Compare::Gt,
+        Compare::Ge,
+        Compare::Distinct,
+        Compare::NotDistinct,
+    ];
+    for (sql_type, most) in
+        [(SqlType::SmallInt, i16::MAX.into()), (SqlType::Integer, i32::MAX.into()), (SqlType::BigInt, i64::MAX)]
+    {
+        let column = |at: usize| Expr::column(ColumnId::from_index(at), sql_type);
+        let mut exprs: Vec<Expr> = Vec::new();
+        for function in functions {
+            let call = ExprKind::Call(function, vec![column(0), column(1)]);
+            exprs.push(Expr { kind: call, sql_type, position: Some(7) });
+        }
+        let compared: Vec<Expr> = compares.iter().map(|op| Expr::compare(*op, column(0), column(1))).collect();
+        exprs.push(Expr::new(ExprKind::And(compared.clone()), SqlType::Bool));
+        exprs.push(Expr::new(ExprKind::Or(compared.clone()), SqlType::Bool));
+        let branches = vec![(compared[2].clone(), exprs[0].clone()), (compared[4].clone(), exprs[1].clone())];
+        exprs.push(Expr::new(ExprKind::Case { branches, otherwise: Box::new(column(1)) }, sql_type));
+        exprs.extend(compared);
+        let ends = [-most - 1, -most, -1, 0, 1, most - 1, most];
+        let ends: Vec<Value> = ends.map(Value::Int).into_iter().chain([Value::Null]).collect();
+        for (a, b) in ends.iter().flat_map(|a| ends.iter().map(move |b| (a.clone(), b.clone()))) {
+            let row = Numbers(vec![a, b]);
+            for expr in &exprs {
+                let expected = format!("{:?}", eval_in(expr, &row));
+                for places in [|column: ColumnId| Some(column.index()), |_| None] {
+                    let ready = RowExpr::new(expr, &places);
+                    assert_eq!(format!("{:?}", ready.value(&row)), expected, "{expr:?} of {:?}", row.0);
+                }
+            }
+        }
+    }
 }

@@ -3,14 +3,12 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
-use base::ids::Id;
-use plan::Expr;
 use storage::index::{KeyPart, RowOrder};
 use storage::relation::FirstRows;
 use storage::{Comparison, RowId, ScanOp, ScanPredicate, Snapshot};
 use types::{SqlType, Value};
 
-use super::{Limit, On, Out, Place, Run, Slice};
+use super::{Formula, Limit, On, Out, Place, Run, Slice};
 use crate::key::key_part;
 
 /// To start pipelines takes as long as to read so many rows where they lie.
@@ -27,7 +25,7 @@ pub(super) struct Access {
     /// If the predicates tell the primary key: which of `asked` tell its parts.
     pub key: Option<Vec<usize>>,
     /// The predicates that the key does not tell; without one, all of them.
-    pub predicates: Vec<Expr>,
+    pub predicates: Vec<Formula>,
     /// Attributes, and where their values go.
     pub read: Vec<(usize, Place)>,
     /// Those of them that the table has, in order.
@@ -66,7 +64,7 @@ pub(super) struct Asked {
 }
 
 pub(super) enum Op {
-    Compare(Comparison, Expr),
+    Compare(Comparison, Formula),
     In(Vec<Value>),
     IsNull,
     IsNotNull,
@@ -84,7 +82,7 @@ impl Asked {
     }
 
     /// What it says that the attribute is equal to.
-    fn equal(&self) -> Option<&Expr> {
+    fn equal(&self) -> Option<&Formula> {
         match &self.op {
             Op::Compare(Comparison::Eq, with) => Some(with),
             _ => None,
@@ -95,11 +93,6 @@ impl Asked {
     pub fn narrows(&self) -> bool {
         !matches!(self.op, Op::Compare(Comparison::Ne, _) | Op::IsNotNull)
     }
-}
-
-/// Whether an expression has arguments only, which are so many.
-pub(super) fn is_of_arguments(expr: &Expr, arguments: usize) -> bool {
-    !expr.uses(|column| column.index() - super::FIRST_PLACE >= arguments)
 }
 
 /// The hash of a key; none if it has a part that is NULL, or that cannot be looked up.
@@ -120,12 +113,12 @@ pub(super) fn hash_of<'v>(parts: impl Iterator<Item = (SqlType, &'v Value)>) -> 
 }
 
 impl Access {
-    /// The hash of the primary key that is looked up, if these arguments tell it.
-    pub fn key_hash(&self, run: &Run<'_>, arguments: usize) -> Option<u64> {
+    /// The hash of the primary key that is looked up, if arguments tell it.
+    pub fn key_hash(&self, run: &Run<'_>) -> Option<u64> {
         let of_part = |part: &usize| {
             let asked = &self.asked[*part];
-            let expr = asked.equal().filter(|expr| is_of_arguments(expr, arguments))?;
-            Some((asked.sql_type, run.value(expr)?))
+            let formula = asked.equal().filter(|formula| formula.is_of_arguments)?;
+            Some((asked.sql_type, run.value(formula)?))
         };
         let parts = self.key.as_ref()?.iter().map(of_part).collect::<Option<Vec<_>>>()?;
         hash_of(parts.iter().map(|(sql_type, value)| (*sql_type, value)))

@@ -16,7 +16,7 @@ use types::SqlType;
 use super::access::{Access, Asked, First, Op as AskedOp};
 use super::group::{Aggregate, Group};
 use super::join::{Join, Kind};
-use super::{Count, FIRST_PLACE, Key, Limit, Place, Short, Step};
+use super::{Count, FIRST_PLACE, Formula, Key, Limit, Place, Short, Step};
 use crate::source::Source;
 
 /// Plans over more tables are made for joins of many rows.
@@ -30,6 +30,8 @@ pub(super) struct Builder<'p> {
     plan: &'p Plan,
     places: HashMap<ColumnId, Place>,
     next: Place,
+    /// How many there are, whose places come first.
+    arguments: usize,
     relations: Vec<Arc<Relation>>,
     /// Of the sort right above a scan, the first key and which rows are enough.
     first: Option<(&'p SortKey, Limit)>,
@@ -84,6 +86,7 @@ impl<'p> Builder<'p> {
             plan,
             places: HashMap::new(),
             next: arguments.len(),
+            arguments: arguments.len(),
             relations: Vec::new(),
             first: None,
             counts: (
@@ -123,7 +126,8 @@ impl<'p> Builder<'p> {
             }
             Op::Filter { input, predicates } => {
                 let (input, places) = self.step(input, told)?;
-                let predicate = |predicate| self.placed(predicate).filter(only_refuses);
+                let predicate =
+                    |predicate| self.placed(predicate).filter(only_refuses).map(|predicate| self.formula(&predicate));
                 let predicates = predicates.iter().map(predicate).collect::<Option<_>>()?;
                 Some((Step::Filter { input: input.into(), predicates }, places))
             }
@@ -133,7 +137,7 @@ impl<'p> Builder<'p> {
                 let computed = columns.iter().map(|(column, expr)| Some((*column, self.computable(expr)?)));
                 let computed = computed.collect::<Option<Vec<_>>>()?;
                 let computed = computed.into_iter().map(|(column, expr)| (self.new_place(column), expr));
-                let columns: Vec<(Place, Expr)> = computed.collect();
+                let columns: Vec<(Place, Formula)> = computed.collect();
                 places.extend(columns.iter().map(|(place, _)| *place));
                 Some((Step::Map { input: input.into(), columns }, places))
             }
@@ -169,8 +173,8 @@ impl<'p> Builder<'p> {
                 let (input, carried) = self.step(input, &[])?;
                 let key = |key: &SortKey| {
                     let SortKey { expr, descending, nulls_first } = key;
-                    let expr = self.computable(expr)?;
-                    Some(Key { expr, descending: *descending, nulls_first: *nulls_first })
+                    let formula = self.computable(expr)?;
+                    Some(Key { formula, descending: *descending, nulls_first: *nulls_first })
                 };
                 let keys = keys.iter().map(key).collect::<Option<_>>()?;
                 Some((Step::Sort { input: input.into(), keys, limit, carried: carried.clone() }, carried))
@@ -272,7 +276,7 @@ impl<'p> Builder<'p> {
                     (None, Some(column)) => (column, op.swapped(), a),
                     (None, None) => return None,
                 };
-                let with = self.computable(with).filter(|with| is_same_form(column.1, with.sql_type))?;
+                let with = self.computable(with).filter(|_| is_same_form(column.1, with.sql_type))?;
                 asked(column, AskedOp::Compare(comparison(op)?, with))
             }
             ExprKind::InList(input, values) if is_same_form(stored(input)?.1, input.sql_type) => {
@@ -284,7 +288,7 @@ impl<'p> Builder<'p> {
                 _ => None,
             },
             ExprKind::Column(_) => {
-                let is_true = Expr::bool(true);
+                let is_true = self.formula(&Expr::bool(true));
                 asked(stored(predicate)?, AskedOp::Compare(Comparison::Eq, is_true))
             }
             _ => None,
@@ -369,8 +373,12 @@ impl<'p> Builder<'p> {
         place
     }
 
-    fn computable(&self, expr: &Expr) -> Option<Expr> {
-        self.placed(expr).filter(|expr| !expr.is_volatile())
+    fn formula(&self, placed: &Expr) -> Formula {
+        Formula::new(placed, self.arguments)
+    }
+
+    fn computable(&self, expr: &Expr) -> Option<Formula> {
+        self.placed(expr).filter(|expr| !expr.is_volatile()).map(|expr| self.formula(&expr))
     }
 
     /// An expression over places instead of columns and arguments.

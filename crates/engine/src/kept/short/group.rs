@@ -4,24 +4,23 @@ use std::collections::{HashMap, HashSet};
 
 use functions::AggregateFunction;
 use functions::aggregate::Input;
-use plan::Expr;
 use types::{SqlType, Value};
 
-use super::{On, Out, Place, Row, Run, Step};
+use super::{Formula, On, Out, Place, Row, Run, Step};
 
 /// An operator that groups.
 pub(super) struct Group {
     pub input: Step,
-    pub keys: Vec<(Place, Expr)>,
+    pub keys: Vec<(Place, Formula)>,
     pub aggregates: Vec<(Place, Aggregate)>,
 }
 
 /// What is computed of a group.
 pub(super) struct Aggregate {
     pub function: AggregateFunction,
-    pub arguments: Vec<Expr>,
+    pub arguments: Vec<Formula>,
     pub distinct: bool,
-    pub filter: Option<Expr>,
+    pub filter: Option<Formula>,
     /// Of its first argument, and of the result.
     pub types: (SqlType, SqlType),
 }

@@ -1,9 +1,9 @@
 //! Joins of short plans: for each row of one side, the rows of the other one that an index finds for it.
 
-use plan::{Expr, JoinKind};
+use plan::JoinKind;
 use types::Value;
 
-use super::{On, Out, Place, Row, Run, Step};
+use super::{Formula, On, Out, Place, Row, Run, Step};
 
 /// A join.
 pub(super) struct Join {
@@ -12,7 +12,7 @@ pub(super) struct Join {
     pub inner: Step,
     /// Whether `inner` is to be looked up for each row of `outer`; its rows are the same for all of these otherwise.
     pub is_looked_up: bool,
-    pub condition: Vec<Expr>,
+    pub condition: Vec<Formula>,
     /// Where the values of `inner` lie.
     pub places: Vec<Place>,
 }
@@ -62,9 +62,9 @@ impl Join {
         let mut only: Option<Row> = None;
         let mut visit = |run: &mut Run<'r>| -> On {
             match run.truth(&self.condition)? {
-                Value::Bool(true) => partners += 1,
-                Value::Bool(_) => return Some(true),
-                _ => {
+                Some(true) => partners += 1,
+                Some(false) => return Some(true),
+                None => {
                     is_unknown = true;
                     return Some(true);
                 }

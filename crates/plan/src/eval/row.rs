@@ -1,0 +1,294 @@
+//! Expressions that are evaluated for one row after the other: taken apart once, so that columns are places of a row, operands
+//! are borrowed where they lie, and integers are calculated without a call. What is not taken apart is evaluated as it stands.
+
+use std::borrow::Cow;
+use std::cmp::Ordering;
+
+use base::Result;
+use functions::{Call, ScalarFunction};
+use types::ops::cast;
+use types::{SqlType, Value};
+
+use super::{Scope, as_bool, compare, eval_in};
+use crate::{ColumnId, Compare, Expr, ExprKind};
+
+/// A row of values at places, which says the same of columns.
+pub trait Row: Scope {
+    /// A place.
+    type Place: Copy;
+
+    /// The value at a place.
+    fn at(&self, place: Self::Place) -> &Value;
+}
+
+/// An expression over places of type `P`. It has the values and errors that [`eval_in`] says.
+#[derive(Debug)]
+pub struct RowExpr<P> {
+    node: Node<P>,
+    sql_type: SqlType,
+}
+
+#[derive(Debug)]
+enum Node<P> {
+    At(P),
+    Constant(Value),
+    Call(Box<Function<P>>),
+    Compare(Compare, Box<[Self; 2]>),
+    And(Box<[Self]>),
+    Or(Box<[Self]>),
+    Not(Box<Self>),
+    IsNull(Box<Self>),
+    Case(Box<[(Self, Self)]>, Box<Self>),
+    Coalesce(Box<[Self]>),
+    Cast(Box<Conversion<P>>),
+    InList(Box<Self>, Box<[Value]>),
+    /// Evaluated as it stands.
+    Other(Box<Expr>),
+}
+
+/// A call of a function.
+#[derive(Debug)]
+struct Function<P> {
+    function: ScalarFunction,
+    operands: Box<[Node<P>]>,
+    types: Box<[SqlType]>,
+    result: SqlType,
+    position: Option<u32>,
+    /// What it does with two integers; none if that is not all, or no value of its type.
+    of_integers: Option<fn(i64, i64) -> Option<i64>>,
+}
+
+#[derive(Debug)]
+struct Conversion<P> {
+    operand: Node<P>,
+    from: SqlType,
+    to: SqlType,
+    position: Option<u32>,
+    /// Whether what cannot be converted is NULL.
+    is_tried: bool,
+}
+
+impl<P: Copy> RowExpr<P> {
+    /// An expression, given the places of columns; those without one are asked for by their numbers.
+    pub fn new(expr: &Expr, place: &dyn Fn(ColumnId) -> Option<P>) -> Self {
+        Self { node: Node::new(expr, place), sql_type: expr.sql_type }
+    }
+
+    /// The type of its value.
+    pub fn sql_type(&self) -> SqlType {
+        self.sql_type
+    }
+
+    /// Its value, borrowed if it lies somewhere.
+    pub fn get<'v>(&'v self, row: &'v impl Row<Place = P>) -> Result<Cow<'v, Value>> {
+        self.node.get(row)
+    }
+
+    /// Its value.
+    pub fn value(&self, row: &impl Row<Place = P>) -> Result<Value> {
+        self.node.get(row).map(Cow::into_owned)
+    }
+
+    /// Its value as a truth value; none: unknown.
+    pub fn truth(&self, row: &impl Row<Place = P>) -> Result<Option<bool>> {
+        self.node.truth(row)
+    }
+
+    /// The place whose value it is, if it is nothing else.
+    pub fn place(&self) -> Option<P> {
+        if let Node::At(place) = self.node { Some(place) } else { None }
+    }
+}
+
+impl<P: Copy> Node<P> {
+    fn new(expr: &Expr, place: &dyn Fn(ColumnId) -> Option<P>) -> Self {
+        let node = |expr: &Expr| Self::new(expr, place);
+        let boxed = |expr: &Expr| Box::new(node(expr));
+        let all = |exprs: &[Expr]| exprs.iter().map(node).collect();
+        let conversion = |operand: &Expr, is_tried| {
+            let (from, to, position) = (operand.sql_type, expr.sql_type, expr.position);
+            Self::Cast(Box::new(Conversion { operand: node(operand), from, to, position, is_tried }))
+        };
+        match &expr.kind {
+            ExprKind::Column(column) => place(*column).map_or_else(|| Self::Other(Box::new(expr.clone())), Self::At),
+            ExprKind::Const(value) | ExprKind::Argument(_, value) => Self::Constant(value.clone()),
+            ExprKind::Call(function, operands) if *function != ScalarFunction::ROUTINE => {
+                let types: Box<[SqlType]> = operands.iter().map(|operand| operand.sql_type).collect();
+                Self::Call(Box::new(Function {
+                    function: *function,
+                    operands: all(operands),
+                    of_integers: of_integers(*function, &types, expr.sql_type),
+                    types,
+                    result: expr.sql_type,
+                    position: expr.position,
+                }))
+            }
+            ExprKind::Compare(op, a, b) => Self::Compare(*op, Box::new([node(a), node(b)])),
+            ExprKind::And(parts) => Self::And(all(parts)),
+            ExprKind::Or(parts) => Self::Or(all(parts)),
+            ExprKind::Not(operand) => Self::Not(boxed(operand)),
+            ExprKind::IsNull(operand) => Self::IsNull(boxed(operand)),
+            ExprKind::Case { branches, otherwise } => {
+                Self::Case(branches.iter().map(|(when, then)| (node(when), node(then))).collect(), boxed(otherwise))
+            }
+            ExprKind::Coalesce(operands) => Self::Coalesce(all(operands)),
+            ExprKind::Cast(operand) => conversion(operand, false),
+            ExprKind::TryCast(operand) => conversion(operand, true),
+            ExprKind::InList(operand, values) => Self::InList(boxed(operand), values.clone().into()),
+            ExprKind::Call(..)
+            | ExprKind::Like { .. }
+            | ExprKind::Let { .. }
+            | ExprKind::Each(_)
+            | ExprKind::Subquery(_) => Self::Other(Box::new(expr.clone())),
+        }
+    }
+
+    fn get<'v>(&'v self, row: &'v impl Row<Place = P>) -> Result<Cow<'v, Value>> {
+        let truth = |truth: Option<bool>| Cow::Owned(truth.map_or(Value::Null, Value::Bool));
+        Ok(match self {
+            Self::At(place) => Cow::Borrowed(row.at(*place)),
+            Self::Constant(value) => Cow::Borrowed(value),
+            Self::Call(function) => Cow::Owned(function.value(row)?),
+            Self::Case(branches, otherwise) => {
+                for (when, then) in branches {
+                    if when.truth(row)? == Some(true) {
+                        return then.get(row);
+                    }
+                }
+                return otherwise.get(row);
+            }
+            Self::Coalesce(operands) => {
+                for operand in operands {
+                    let value = operand.get(row)?;
+                    if !value.is_null() {
+                        return Ok(value);
+                    }
+                }
+                Cow::Owned(Value::Null)
+            }
+            Self::Cast(cast) => Cow::Owned(cast.value(row)?),
+            Self::Other(expr) => Cow::Owned(eval_in(expr, row)?),
+            Self::Compare(..) | Self::And(_) | Self::Or(_) | Self::Not(_) | Self::IsNull(_) | Self::InList(..) => {
+                truth(self.truth(row)?)
+            }
+        })
+    }
+
+    fn truth(&self, row: &impl Row<Place = P>) -> Result<Option<bool>> {
+        Ok(match self {
+            Self::Compare(op, operands) => {
+                let [a, b] = &**operands;
+                let (a, b) = (a.get(row)?, b.get(row)?);
+                match (&*a, &*b) {
+                    (Value::Int(a), Value::Int(b)) => Some(holds(*op, a.cmp(b))),
+                    (a, b) => as_bool(&compare(*op, a, b)),
+                }
+            }
+            Self::And(parts) => Self::first(parts, false, row)?,
+            Self::Or(parts) => Self::first(parts, true, row)?,
+            Self::Not(operand) => operand.truth(row)?.map(|truth| !truth),
+            Self::IsNull(operand) => Some(operand.get(row)?.is_null()),
+            Self::InList(operand, values) => {
+                let value = operand.get(row)?;
+                (!value.is_null()).then(|| values.contains(&value))
+            }
+            other => as_bool(&*other.get(row)?),
+        })
+    }
+
+    /// What AND and OR are: `decides` if some part is that; otherwise its contrary, or unknown if some part is.
+    fn first(parts: &[Self], decides: bool, row: &impl Row<Place = P>) -> Result<Option<bool>> {
+        let mut truth = Some(!decides);
+        for part in parts {
+            match part.truth(row)? {
+                Some(is) if is == decides => return Ok(Some(decides)),
+                Some(_) => {}
+                None => truth = None,
+            }
+        }
+        Ok(truth)
+    }
+}
+
+impl<P: Copy> Function<P> {
+    fn value(&self, row: &impl Row<Place = P>) -> Result<Value> {
+        let call = |values: &[Value]| {
+            let call = Call { values, types: &self.types, result: self.result };
+            self.function.evaluate(&call).map_err(|e| e.at(self.position))
+        };
+        match &*self.operands {
+            [a] => call(&[a.get(row)?.into_owned()]),
+            [a, b] => {
+                let (a, b) = (a.get(row)?, b.get(row)?);
+                if let (Some(of_integers), Value::Int(a), Value::Int(b)) = (self.of_integers, &*a, &*b)
+                    && let Some(value) = of_integers(*a, *b)
+                {
+                    return Ok(Value::Int(value));
+                }
+                call(&[a.into_owned(), b.into_owned()])
+            }
+            all => {
+                let value = |operand: &Node<P>| operand.get(row).map(Cow::into_owned);
+                call(&all.iter().map(value).collect::<Result<Vec<_>>>()?)
+            }
+        }
+    }
+}
+
+impl<P: Copy> Conversion<P> {
+    fn value(&self, row: &impl Row<Place = P>) -> Result<Value> {
+        let value = self.operand.get(row)?;
+        match self.is_tried {
+            true => Ok(cast::try_cast_value(&value, self.from, self.to)),
+            false => cast::cast_value(&value, self.from, self.to).map_err(|e| e.at(self.position)),
+        }
+    }
+}
+
+fn holds(op: Compare, order: Ordering) -> bool {
+    match op {
+        Compare::Eq | Compare::NotDistinct => order.is_eq(),
+        Compare::Ne | Compare::Distinct => order.is_ne(),
+        Compare::Lt => order.is_lt(),
+        Compare::Le => order.is_le(),
+        Compare::Gt => order.is_gt(),
+        Compare::Ge => order.is_ge(),
+    }
+}
+
+/// Sums, differences and products of integers of the result's type.
+fn of_integers(
+    function: ScalarFunction,
+    types: &[SqlType],
+    result: SqlType,
+) -> Option<fn(i64, i64) -> Option<i64>> {
+    fn narrow<T: TryFrom<i64>>(value: i64) -> Option<i64> {
+        T::try_from(value).is_ok().then_some(value)
+    }
+    fn add<T: TryFrom<i64>>(a: i64, b: i64) -> Option<i64> {
+        a.checked_add(b).and_then(narrow::<T>)
+    }
+    fn subtract<T: TryFrom<i64>>(a: i64, b: i64) -> Option<i64> {
+        a.checked_sub(b).and_then(narrow::<T>)
+    }
+    fn multiply<T: TryFrom<i64>>(a: i64, b: i64) -> Option<i64> {
+        a.checked_mul(b).and_then(narrow::<T>)
+    }
+    fn of<T: TryFrom<i64>>(function: ScalarFunction) -> Option<fn(i64, i64) -> Option<i64>> {
+        Some(match function {
+            ScalarFunction::ADD => add::<T>,
+            ScalarFunction::SUBTRACT => subtract::<T>,
+            ScalarFunction::MULTIPLY => multiply::<T>,
+            _ => return None,
+        })
+    }
+    if !types.iter().all(|operand| operand.is_integer()) {
+        return None;
+    }
+    match result {
+        SqlType::SmallInt => of::<i16>(function),
+        SqlType::Integer => of::<i32>(function),
+        SqlType::BigInt => of::<i64>(function),
+        _ => None,
+    }
+}
