@@ -17,6 +17,7 @@
 //! Invariant: a statement has the same rows, errors and positions with and without kept plans.
 
 pub(crate) mod change;
+pub(crate) mod direct;
 pub(crate) mod plans;
 mod read;
 pub(crate) mod short;
@@ -77,7 +78,7 @@ impl Kept {
 pub(crate) fn short_rows(
     environment: &Environment,
     (short, columns): (&Short, &Arc<[Field]>),
-    arguments: &[Value],
+    arguments: Vec<Value>,
     snapshot: &dyn Fn(&Arc<Relation>) -> Snapshot,
 ) -> Result<Option<QueryResult>> {
     if environment.trace.is_some() || !short.is_promising() {
@@ -118,14 +119,15 @@ impl Fit {
             return Some(Err(error));
         }
         let result = match &kept.way {
-            Way::Change(change) => Ok(run_change(environment, change, &arguments.values, looked_after)?),
+            Way::Change(change) => Ok(run_change(environment, change, arguments.values, looked_after)?),
             Way::Query { prepared, short } => {
                 let view = OnceCell::new();
                 let snapshot = |relation: &Arc<Relation>| match &environment.block {
                     Some(block) => block.snapshot(relation),
                     None => relation.snapshot_of(view.get_or_init(|| environment.database.0.clock.view()).clone()),
                 };
-                let run = |short| short_rows(environment, (short, &kept.columns), &arguments.values, &snapshot);
+                let run =
+                    |short| short_rows(environment, (short, &kept.columns), arguments.values.clone(), &snapshot);
                 match short.as_ref().map(run).transpose() {
                     Ok(Some(Some(found))) => Ok(found),
                     Ok(_) if only_short => return None,
@@ -149,7 +151,7 @@ impl Fit {
 fn run_change(
     environment: &Environment,
     change: &ShortChange,
-    arguments: &[Value],
+    arguments: Vec<Value>,
     looked_after: bool,
 ) -> Option<QueryResult> {
     environment.call.token().check().ok()?;
@@ -162,7 +164,7 @@ fn run_change(
         return None;
     }
     environment.statement.compiled();
-    let rows = |transaction: &Transaction| {
+    let rows = move |transaction: &Transaction| {
         let reads = transaction.reads();
         change.source.rows(arguments, &|relation| transaction.snapshot(relation), reads.as_deref())
     };

@@ -54,7 +54,7 @@ pub(crate) fn run(environment: &mut Environment, sql: &str, parameters: &[(Value
 }
 
 /// Whether plans that were kept hold for the session.
-fn plans_as_usual(environment: &Environment) -> bool {
+pub(crate) fn plans_as_usual(environment: &Environment) -> bool {
     environment.settings.plans_as_usual() && !environment.told.escapes_strings()
 }
 

@@ -195,6 +195,25 @@ impl Kept {
         instructions * INSTRUCTION + 2 * self.sql.len() + size_of::<Self>()
     }
 
+    /// Where its arguments come from.
+    pub fn uses(&self) -> &[ArgumentUse] {
+        &self.uses
+    }
+
+    /// The parameters that are no arguments, and their values.
+    pub fn closed_parameters(&self) -> impl Iterator<Item = (usize, &Value)> {
+        let closed = |(number, is_open): (usize, &bool)| (!is_open).then(|| (number, &self.parameters[number].0));
+        self.open_parameters.iter().enumerate().filter_map(closed)
+    }
+
+    /// How many values a run of its short plan has.
+    pub fn places(&self) -> usize {
+        match &self.way {
+            Way::Query { short, .. } => short.as_ref().map_or(0, Short::places),
+            Way::Change(change) => change.source.places(),
+        }
+    }
+
     fn text(&self) -> Text<'_> {
         Text { sql: &self.sql, template: &self.template, parameters: &self.parameters }
     }

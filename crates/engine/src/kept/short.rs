@@ -270,10 +270,15 @@ impl Short {
         &self.types
     }
 
+    /// How many values a run has, arguments among them.
+    pub fn places(&self) -> usize {
+        self.places
+    }
+
     /// Its rows; none if these arguments need another way. What they are made of is noted among what a transaction reads.
     pub fn rows(
         &self,
-        arguments: &[Value],
+        arguments: Vec<Value>,
         snapshot: &dyn Fn(&Arc<Relation>) -> Snapshot,
         reads: Option<&Reads>,
     ) -> Option<Vec<Row>> {
@@ -333,7 +338,7 @@ impl Short {
     /// Does this with each row, which lies in the frame.
     fn each<'r>(
         &self,
-        arguments: &[Value],
+        arguments: Vec<Value>,
         snapshot: &dyn Fn(&Arc<Relation>) -> Snapshot,
         reads: Option<&'r Reads>,
         out: Out<'_, 'r>,
@@ -353,15 +358,14 @@ impl Short {
     /// A run that begins; none if its tables are gone.
     fn run<'r>(
         &self,
-        arguments: &[Value],
+        arguments: Vec<Value>,
         snapshot: &dyn Fn(&Arc<Relation>) -> Snapshot,
         reads: Option<&'r Reads>,
     ) -> Option<Run<'r>> {
         if arguments.len() != self.arguments {
             return None;
         }
-        let mut frame = Vec::with_capacity(self.places);
-        frame.extend_from_slice(arguments);
+        let mut frame = arguments;
         frame.resize(self.places, Value::Null);
         let snapshots = self.relations.iter().map(|relation| Some(snapshot(&relation.upgrade()?)));
         let snapshots = snapshots.collect::<Option<_>>()?;

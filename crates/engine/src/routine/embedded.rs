@@ -14,6 +14,7 @@ use super::rows::call_in;
 use super::scope::{Reference, Scope, Seen, Slot, Variable};
 use super::{called, run_routine};
 use crate::environment::Environment;
+use crate::kept::direct::LastRun;
 use crate::resolver::Resolver;
 use crate::{PreparedStatement, QueryResult, text};
 
@@ -38,7 +39,7 @@ enum Way {
     /// An expression over variables.
     Expression(RowExpr<Reference>, Vec<(ColumnId, Reference)>),
     /// A statement with parameters.
-    Statement(Box<PreparedStatement>, Vec<(Reference, SqlType)>),
+    Statement(Box<PreparedStatement>, Vec<(Reference, SqlType)>, LastRun),
     /// CALL: what of, and with what.
     Call(Arc<Routine>, Vec<Expr>, Vec<(ColumnId, Reference)>),
     /// A statement that has no parameters, as it stands, or one that is not prepared.
@@ -83,9 +84,19 @@ impl Embedded {
     pub fn run(&self, environment: &mut Environment, variables: &[Variable], frame: &[Slot]) -> Result<QueryResult> {
         let ready = self.ready(environment, variables, frame, false)?;
         let result = match &ready.way {
-            Way::Statement(prepared, references) => {
+            Way::Statement(prepared, references, last) => {
+                let parameter = |number: usize| references[number].0.value(frame);
+                if let Some(direct) = last.direct().filter(|_| text::plans_as_usual(environment))
+                    && let Some(result) = direct.run(environment, &parameter)
+                {
+                    return result.map(QueryResult::without_positions).map_err(Error::nowhere);
+                }
                 let parameters = values(references, frame);
-                text::run_within(environment, prepared, &parameters)
+                let result = text::run_within(environment, prepared, &parameters);
+                if let (Ok(result), Some(kept), Some(text)) = (&result, prepared.recent(), prepared.text(&parameters)) {
+                    last.by(kept, text, result.shared_columns());
+                }
+                result
             }
             Way::Text(text, references) => text::run(environment, text, &values(references, frame)),
             Way::Call(..) => {
@@ -220,7 +231,7 @@ impl Embedded {
             return Ok(Way::Text(within.prepare.text, parameters));
         }
         let prepared = PreparedStatement::new(within.prepare, String::new())?;
-        Ok(Way::Statement(Box::new(prepared), parameters))
+        Ok(Way::Statement(Box::new(prepared), parameters, LastRun::default()))
     }
 }
 

@@ -65,7 +65,8 @@ pub enum ArgumentRole {
 }
 
 impl ArgumentRole {
-    fn is_count(self) -> bool {
+    /// Whether it is a number of rows.
+    pub fn is_count(self) -> bool {
         matches!(self, Self::Limit(_) | Self::Offset(_))
     }
 

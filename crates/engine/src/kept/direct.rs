@@ -1,0 +1,115 @@
+//! Statements of procedures that run by short plans. One that is run again has the same text, parameters of the same types, and as long as
+//! the catalog is the same one, the same plan: what has to be found out for others each time is found out once.
+
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use base::Result;
+use catalog::Field;
+use sql::{ArgumentSource, ArgumentUse, ArgumentValue};
+use storage::Relation;
+use types::{SqlType, Value};
+
+use super::plans::{Kept, Text, Way};
+use super::{run_change, short_rows};
+use crate::QueryResult;
+use crate::environment::Environment;
+
+/// A statement's short plan, and how its arguments come from the parameters.
+pub(crate) struct Direct {
+    kept: Arc<Kept>,
+    /// Of its rows, as the procedure names them.
+    columns: Arc<[Field]>,
+    arguments: Vec<Argument>,
+    /// Parameters of whose values the plan was made.
+    closed: Vec<(usize, Value)>,
+}
+
+enum Argument {
+    /// A literal's.
+    Known(Value),
+    /// A parameter's, as it is, if it is not NULL.
+    Same(usize),
+    /// A parameter's of that type, as its use wants it.
+    Of(usize, SqlType, ArgumentUse),
+}
+
+/// The last plan by which a statement has run, and if that can be run directly, how.
+#[derive(Default)]
+pub(crate) struct LastRun(Mutex<Option<(Arc<Kept>, Option<Arc<Direct>>)>>);
+
+impl LastRun {
+    /// How it is run directly, if that is known.
+    pub fn direct(&self) -> Option<Arc<Direct>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).as_ref()?.1.clone()
+    }
+
+    /// It has just run by this plan, with these parameters, and given rows of these columns.
+    pub fn by(&self, kept: Arc<Kept>, text: Text<'_>, columns: Arc<[Field]>) {
+        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if !last.as_ref().is_some_and(|(known, _)| Arc::ptr_eq(known, &kept)) {
+            let direct = Direct::new(&kept, text, columns).map(Arc::new);
+            *last = Some((kept, direct));
+        }
+    }
+}
+
+impl Direct {
+    /// None if the plan is not short, or not for every statement of this text.
+    fn new(kept: &Arc<Kept>, text: Text<'_>, columns: Arc<[Field]>) -> Option<Self> {
+        let is_short = match &kept.way {
+            Way::Query { short, .. } => short.is_some(),
+            Way::Change(_) => true,
+        };
+        let values = kept.arguments(text).filter(|_| is_short)?.values;
+        let argument = |(usage, value): (&ArgumentUse, Value)| match usage.source {
+            ArgumentSource::Literal(_) => Argument::Known(value),
+            ArgumentSource::Parameter(number) => match text.parameters[number].1 {
+                same if same == usage.column && !usage.role.is_count() => Argument::Same(number),
+                sql_type => Argument::Of(number, sql_type, *usage),
+            },
+        };
+        let arguments = kept.uses().iter().zip(values).map(argument).collect();
+        let closed = kept.closed_parameters().map(|(number, value)| (number, value.clone())).collect();
+        Some(Self { kept: kept.clone(), columns, arguments, closed })
+    }
+
+    /// Runs the statement in the transaction that the session is in. None: it has to be run as others are, and nothing has happened.
+    /// The catalog is the one that the plan was made for.
+    pub fn run(&self, environment: &Environment, parameter: &dyn Fn(usize) -> Value) -> Option<Result<QueryResult>> {
+        let block = environment.block.as_ref()?;
+        if block.has_failed() || block.is_told() || block.definitions().is_some() {
+            return None;
+        }
+        if self.closed.iter().any(|(number, value)| !parameter(*number).is_identical(value)) {
+            return None;
+        }
+        let arguments = self.arguments(parameter)?;
+        if let Err(error) = block.begin_statement(false, &environment.call) {
+            return Some(Err(error));
+        }
+        let result = match &self.kept.way {
+            Way::Change(change) => Ok(run_change(environment, change, arguments, false)?),
+            Way::Query { short, .. } => {
+                let snapshot = |relation: &Arc<Relation>| block.snapshot(relation);
+                short_rows(environment, (short.as_ref()?, &self.columns), arguments, &snapshot).transpose()?
+            }
+        };
+        environment.database.0.kept.runs.fetch_add(1, Ordering::Relaxed);
+        Some(result.inspect_err(|_| block.fail()))
+    }
+
+    fn arguments(&self, parameter: &dyn Fn(usize) -> Value) -> Option<Vec<Value>> {
+        let mut values = Vec::with_capacity(self.kept.places());
+        for argument in &self.arguments {
+            values.push(match argument {
+                Argument::Known(value) => value.clone(),
+                Argument::Same(number) => Some(parameter(*number)).filter(|value| !value.is_null())?,
+                Argument::Of(number, sql_type, usage) => {
+                    usage.value(ArgumentValue::Parameter(&parameter(*number), *sql_type))?
+                }
+            });
+        }
+        Some(values)
+    }
+}
