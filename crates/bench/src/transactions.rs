@@ -23,7 +23,7 @@ pub(crate) struct Options {
     /// The level of isolation.
     #[arg(long, default_value = "serializable")]
     isolation: String,
-    /// How transactions are kept apart: mvcc, serial, two_phase_locking or timestamp_ordering.
+    /// How transactions are kept apart: mvcc, serial, partitioned, two_phase_locking or timestamp_ordering.
     #[arg(long, default_value = "mvcc")]
     control: String,
 }

@@ -1,5 +1,5 @@
 //! How transactions are kept apart: by versions and validation ([`ConcurrencyControl::Mvcc`]), or as the thesis compares (2.7), one
-//! after the other, by two-phase locking, or by timestamp ordering. What is stored is the same for all, so that it can be chosen at any
+//! after the other, by static partitions, by two-phase locking, or by timestamp ordering. What is stored is the same for all, so that it can be chosen at any
 //! time: transactions of
 //! one control wait for those of another to end, as neither sees what the other rests on.
 //!
@@ -9,19 +9,24 @@
 mod gate;
 mod locks;
 mod needs;
+mod partitions;
 mod stamps;
 
 pub(crate) use locks::{Item, Mode};
-pub(crate) use needs::{of_kept, of_statement};
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
 use base::{CancelToken, Result};
+use sql::Statement;
+use types::Value;
 
 use gate::Gate;
 use locks::Locks;
+use partitions::Reach;
 use stamps::Stamps;
+
+use crate::kept::plans::Kept;
 
 /// A way to keep transactions apart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -35,20 +40,23 @@ pub(crate) enum ConcurrencyControl {
     TwoPhaseLocking,
     /// Timestamp ordering, in the same granularities.
     TimestampOrdering,
+    /// One transaction after the other in each part of the database, and in all of it those that reach several.
+    Partitioned,
 }
 
 impl ConcurrencyControl {
     /// All of them, as they are written.
-    pub const ALL: [(&str, Self); 4] = [
+    pub const ALL: [(&str, Self); 5] = [
         ("mvcc", Self::Mvcc),
         ("serial", Self::Serial),
         ("two_phase_locking", Self::TwoPhaseLocking),
         ("timestamp_ordering", Self::TimestampOrdering),
+        ("partitioned", Self::Partitioned),
     ];
 
     /// Whether statements say what they use before they use it.
     pub fn is_told(self) -> bool {
-        matches!(self, Self::TwoPhaseLocking | Self::TimestampOrdering)
+        matches!(self, Self::TwoPhaseLocking | Self::TimestampOrdering | Self::Partitioned)
     }
 }
 
@@ -86,7 +94,34 @@ impl Control {
             ConcurrencyControl::TimestampOrdering => self.stamps.begin(),
             _ => self.turns.fetch_add(1, Ordering::Relaxed),
         };
-        Ok(Turn { of: self.clone(), control, owner })
+        Ok(Turn { of: self.clone(), control, owner, reach: Reach::Nothing })
+    }
+}
+
+/// What a statement uses.
+pub(crate) enum Needs {
+    Items(Vec<(Item, Mode)>),
+    Parts(Reach),
+}
+
+impl Needs {
+    /// Those of a bound statement.
+    pub fn of_statement(statement: &Statement, control: ConcurrencyControl) -> Result<Self> {
+        match control {
+            ConcurrencyControl::Partitioned if !needs::of_statement(statement)?.is_empty() => {
+                Ok(Self::Parts(Reach::of_statement(statement)))
+            }
+            ConcurrencyControl::Partitioned => Ok(Self::Parts(Reach::Nothing)),
+            _ => needs::of_statement(statement).map(Self::Items),
+        }
+    }
+
+    /// Those of a kept plan with these arguments. None if its tables are gone.
+    pub fn of_kept(kept: &Kept, arguments: &[Value], control: ConcurrencyControl) -> Option<Self> {
+        match control {
+            ConcurrencyControl::Partitioned => Reach::of_kept(kept, arguments).map(Self::Parts),
+            _ => needs::of_kept(kept, arguments).map(Self::Items),
+        }
     }
 }
 
@@ -96,15 +131,28 @@ pub(crate) struct Turn {
     control: ConcurrencyControl,
     /// Its number among those who lock, or its stamp.
     owner: u64,
+    /// What it has reached so far of a partitioned database.
+    reach: Reach,
 }
 
 impl Turn {
     /// Says what a statement needs, for as long as the transaction lasts; whether there was something new among it. Error 40P01 if
     /// those who are in the way wait for this one, 40001 if somebody who comes later was there before.
-    pub fn needs(&self, needs: Vec<(Item, Mode)>, token: &CancelToken) -> Result<bool> {
-        match self.control {
-            ConcurrencyControl::TimestampOrdering => self.of.stamps.note(self.owner, &needs, token),
-            _ => self.of.locks.acquire(self.owner, needs, token),
+    pub fn needs(&mut self, needs: Needs, token: &CancelToken) -> Result<bool> {
+        match needs {
+            Needs::Items(items) if self.control == ConcurrencyControl::TimestampOrdering => {
+                self.of.stamps.note(self.owner, &items, token)
+            }
+            Needs::Items(items) => self.of.locks.acquire(self.owner, items, token),
+            Needs::Parts(more) => {
+                let reach = self.reach.and(more);
+                if reach == self.reach {
+                    return Ok(false);
+                }
+                self.of.locks.acquire(self.owner, reach.items(), token)?;
+                self.reach = reach;
+                Ok(true)
+            }
         }
     }
 }
@@ -112,7 +160,7 @@ impl Turn {
 impl Drop for Turn {
     fn drop(&mut self) {
         match self.control {
-            ConcurrencyControl::TwoPhaseLocking => self.of.locks.release(self.owner),
+            ConcurrencyControl::TwoPhaseLocking | ConcurrencyControl::Partitioned => self.of.locks.release(self.owner),
             ConcurrencyControl::TimestampOrdering => self.of.stamps.end(self.owner),
             ConcurrencyControl::Mvcc | ConcurrencyControl::Serial => {}
         }

@@ -34,7 +34,7 @@ use storage::{Relation, Snapshot, Transaction};
 use types::Value;
 
 use crate::QueryResult;
-use crate::control::{self, ConcurrencyControl};
+use crate::control::{ConcurrencyControl, Needs};
 use crate::environment::Environment;
 use crate::freezing::freeze_behind;
 use crate::source::Source;
@@ -114,7 +114,8 @@ impl Fit {
     pub fn run(self, environment: &Environment, looked_after: bool) -> Option<Result<QueryResult>> {
         let Self { kept, arguments, only_short } = self;
         if let Some(block) = environment.block.as_ref().filter(|block| block.is_told())
-            && let Err(error) = block.needs(control::of_kept(&kept, &arguments.values)?, &environment.call)
+            && let Err(error) =
+                block.needs(Needs::of_kept(&kept, &arguments.values, block.control())?, &environment.call)
         {
             return Some(Err(error));
         }
@@ -126,8 +127,7 @@ impl Fit {
                     Some(block) => block.snapshot(relation),
                     None => relation.snapshot_of(view.get_or_init(|| environment.database.0.clock.view()).clone()),
                 };
-                let run =
-                    |short| short_rows(environment, (short, &kept.columns), arguments.values.clone(), &snapshot);
+                let run = |short| short_rows(environment, (short, &kept.columns), arguments.values.clone(), &snapshot);
                 match short.as_ref().map(run).transpose() {
                     Ok(Some(Some(found))) => Ok(found),
                     Ok(_) if only_short => return None,

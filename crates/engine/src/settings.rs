@@ -114,7 +114,7 @@ pub const SETTINGS: &[Setting] = &[
         kind: Kind::Choice(|| ConcurrencyControl::ALL.map(|(name, _)| name).to_vec()),
         default: "mvcc",
         scope: Scope::Database,
-        description: "How transactions that begin are kept apart: by versions (mvcc), serial, two_phase_locking or timestamp_ordering.",
+        description: "How transactions that begin are kept apart: by versions (mvcc), serial, partitioned, two_phase_locking or timestamp_ordering.",
     },
     Setting {
         name: "cost_model",

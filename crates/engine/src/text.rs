@@ -9,6 +9,7 @@ use sql::{ChangeKind, Open, Statement};
 use types::{SqlType, Value};
 
 use crate::aftermath::look_after;
+use crate::control::Needs;
 use crate::environment::Environment;
 use crate::kept::Fit;
 use crate::kept::change::ShortChange;
@@ -21,7 +22,7 @@ use crate::result::Tag;
 use crate::routine::calls_routines;
 use crate::source::Source;
 use crate::transaction::Block;
-use crate::{PreparedStatement, QueryResult, control, execute, statement};
+use crate::{PreparedStatement, QueryResult, execute, statement};
 
 /// Runs one statement.
 pub(crate) fn run(environment: &mut Environment, sql: &str, parameters: &[(Value, SqlType)]) -> Result<QueryResult> {
@@ -314,7 +315,9 @@ fn bind_and_run(
 /// Says what a statement needs, if that is how transactions are kept apart; whether it has to be bound again, to what is there now.
 fn needs_more(environment: &Environment, statement: &Statement) -> Result<bool> {
     match &environment.block {
-        Some(block) if block.is_told() => block.needs(control::of_statement(statement)?, &environment.call),
+        Some(block) if block.is_told() => {
+            block.needs(Needs::of_statement(statement, block.control())?, &environment.call)
+        }
         _ => Ok(false),
     }
 }

@@ -16,7 +16,7 @@ use storage::transaction::{Clock, Effect, Stamp};
 use storage::{Relation, RowId, Snapshot, Transaction};
 
 use crate::call::Call;
-use crate::control::{ConcurrencyControl, Control, Item, Mode, Turn};
+use crate::control::{ConcurrencyControl, Control, Needs, Turn};
 use crate::deferred::{Deferred, Modes};
 use crate::settings::{Setting, Settings, Told};
 
@@ -177,15 +177,20 @@ impl Block {
         drop(turn);
     }
 
+    /// How it is kept apart from others.
+    pub fn control(&self) -> ConcurrencyControl {
+        self.control
+    }
+
     /// Whether its statements say what they read and change.
     pub fn is_told(&self) -> bool {
         self.control.is_told() && self.turn().is_some()
     }
 
     /// Hears what a statement needs, and waits for it. If some of it is new, what is seen from here on is as it is now, and this is true.
-    pub fn needs(&self, needs: Vec<(Item, Mode)>, call: &Call) -> Result<bool> {
-        let turn = self.turn();
-        let Some(turn) = turn.as_ref() else { return Ok(false) };
+    pub fn needs(&self, needs: Needs, call: &Call) -> Result<bool> {
+        let mut turn = self.turn();
+        let Some(turn) = turn.as_mut() else { return Ok(false) };
         let is_new = turn.needs(needs, &call.token())?;
         if is_new {
             self.transaction.refresh();

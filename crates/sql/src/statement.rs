@@ -23,7 +23,7 @@ use crate::procedure::Block;
 pub use change::{Change, ChangeKind, Fires, Insert, Instead, Truncate, change_action};
 pub use cursor::{CursorStatement, Direction};
 pub use definition::{
-    DomainStatement, Maintenance, ReindexKind, RoutineChange, SequenceChange, TriggerChange, TriggerStatement,
+    DomainStatement, Maintenance, ReindexKind, Relate, RoutineChange, SequenceChange, TriggerChange, TriggerStatement,
     TypeStatement,
 };
 pub use kinds::{ExplainStage, ObjectKind};
@@ -128,6 +128,13 @@ pub enum Statement {
     },
     /// A table stands otherwise to others.
     Relate(Relate),
+    /// ALTER TABLE ... SET (partition_key = ...) and RESET.
+    SetPartitionKey {
+        /// Whose rows.
+        table: plan::TableSource,
+        /// The column by which they are parts of the database.
+        column: Option<usize>,
+    },
     /// Nothing is to be done; what the statement is called.
     Nothing(&'static str),
     /// Nothing is to be done, which is told: what the statement is called, and what is told.
@@ -399,17 +406,8 @@ pub struct CreateTable {
     pub kinship: Kinship,
     /// Queries that have to end well before.
     pub asked: Vec<Plan>,
-}
-
-/// ALTER TABLE ... ATTACH PARTITION, DETACH PARTITION, INHERIT and NO INHERIT.
-#[derive(Clone, Debug)]
-pub struct Relate {
-    /// The child.
-    pub name: ObjectName,
-    /// How it stands to others from now on.
-    pub kinship: Kinship,
-    /// Queries that have to end well before.
-    pub asked: Vec<Plan>,
+    /// By which column its rows are parts of the database.
+    pub partition_key: Option<usize>,
 }
 
 /// An index that is to be made.

@@ -120,9 +120,23 @@ pub struct Relation {
     claim: Claim,
     /// Rows that transactions have locked.
     row_locks: RowLocks,
+    /// The attribute by whose values its rows are parts of the database for those who are kept apart by parts, and one more; 0: it has
+    /// no parts.
+    partition_key: AtomicUsize,
 }
 
 impl Relation {
+    /// The attribute whose value says to which part of the database a row belongs, if its parts are known.
+    pub fn partition_key(&self) -> Option<usize> {
+        self.partition_key.load(std::sync::atomic::Ordering::Relaxed).checked_sub(1)
+    }
+
+    /// Says which attribute that is, from now on. Nothing is stored by it.
+    pub fn set_partition_key(&self, attribute: Option<usize>) {
+        let number = attribute.map_or(0, |attribute| attribute + 1);
+        self.partition_key.store(number, std::sync::atomic::Ordering::Relaxed);
+    }
+
     /// An empty relation of a database with this clock. `name` is for error messages; memory is charged to `budget`.
     pub fn of_database(
         name: impl Into<String>,
@@ -177,6 +191,7 @@ impl Relation {
             indexes: RwLock::default(),
             is_indexed: AtomicBool::new(false),
             is_noted: AtomicBool::new(false),
+            partition_key: AtomicUsize::new(0),
             writers: Mutex::default(),
             folding: Mutex::default(),
             keys: Mutex::new(()),

@@ -93,8 +93,10 @@ pub fn run(workload: &Workload) -> Result<Vec<Transaction>> {
     let database = Database::new(if random.one_in(2) { steps } else { config })?;
     let mut session = database.connect();
     session.execute(&format!("SET concurrency_control = {}", workload.control), &[])?.collect()?;
-    session.execute("CREATE TABLE lists (k bigint PRIMARY KEY, v bigint[])", &[])?.collect()?;
-    session.execute("CREATE TABLE items (g bigint, x bigint)", &[])?.collect()?;
+    session
+        .execute("CREATE TABLE lists (k bigint PRIMARY KEY, v bigint[]) WITH (partition_key = k)", &[])?
+        .collect()?;
+    session.execute("CREATE TABLE items (g bigint, x bigint) WITH (partition_key = g)", &[])?.collect()?;
     if random.one_in(2) {
         session.execute("CREATE INDEX ON items (g)", &[])?.collect()?;
     }

@@ -20,7 +20,9 @@ fn levels_allow_what_their_transactions_see() {
 
 #[test]
 fn other_controls_are_serializable_at_any_level() {
-    for (seed, control) in (11..).zip(["serial", "two_phase_locking", "timestamp_ordering", "timestamp_ordering"]) {
+    let controls =
+        ["serial", "two_phase_locking", "timestamp_ordering", "timestamp_ordering", "partitioned", "partitioned"];
+    for (seed, control) in (11..).zip(controls) {
         let level = Level::ALL[seed as usize % 3];
         let workload = Workload { seed, transactions: 1_500, sessions: 6, level, control };
         let history = run(&workload).unwrap();

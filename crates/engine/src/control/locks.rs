@@ -22,6 +22,8 @@ pub(crate) enum Item {
     Table(u64),
     /// The row of a table whose primary key has this hash.
     Row(u64, u64),
+    /// The part of the database whose value has this hash.
+    Part(u64),
 }
 
 /// How.

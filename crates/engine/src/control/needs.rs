@@ -15,7 +15,7 @@ use crate::kept::short::Short;
 use crate::source::Source;
 
 /// Items and how they are locked.
-type Needs = Vec<(Item, Mode)>;
+pub(super) type Needs = Vec<(Item, Mode)>;
 
 /// A row of a table, or all of it.
 fn of(relation: &Relation, key: Option<u64>, (all, part): (Mode, Mode), needs: &mut Needs) {
@@ -95,7 +95,7 @@ pub(crate) fn of_kept(kept: &Kept, arguments: &[Value]) -> Option<Needs> {
 }
 
 fn of_short(short: &Short, arguments: &[Value], needs: &mut Needs) -> Option<()> {
-    short.each_read(arguments, &mut |relation, key| of(relation, key, READ, needs))
+    short.each_read(arguments, &mut |relation, read| of(relation, read.key_hash(), READ, needs))
 }
 
 fn of_change(change: &ShortChange, arguments: &[Value], needs: &mut Needs) -> Option<()> {
@@ -107,9 +107,9 @@ fn of_change(change: &ShortChange, arguments: &[Value], needs: &mut Needs) -> Op
         // Rows that keep their keys.
         ChangeKind::Update { .. } | ChangeKind::Delete { .. } if !change.attributes.iter().any(|a| key.contains(a)) => {
             let mut found = Some(Vec::new());
-            change.source.each_read(arguments, &mut |read: &Arc<Relation>, of_row| {
-                if Arc::ptr_eq(read, &relation) {
-                    match (of_row, &mut found) {
+            change.source.each_read(arguments, &mut |of: &Arc<Relation>, read| {
+                if Arc::ptr_eq(of, &relation) {
+                    match (read.key_hash(), &mut found) {
                         (Some(row), Some(found)) => found.push(row),
                         _ => found = None,
                     }

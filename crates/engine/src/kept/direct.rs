@@ -13,6 +13,7 @@ use types::{SqlType, Value};
 use super::plans::{Kept, Text, Way};
 use super::{run_change, short_rows};
 use crate::QueryResult;
+use crate::control::Needs;
 use crate::environment::Environment;
 
 /// A statement's short plan, and how its arguments come from the parameters.
@@ -78,7 +79,7 @@ impl Direct {
     /// The catalog is the one that the plan was made for.
     pub fn run(&self, environment: &Environment, parameter: &dyn Fn(usize) -> Value) -> Option<Result<QueryResult>> {
         let block = environment.block.as_ref()?;
-        if block.has_failed() || block.is_told() || block.definitions().is_some() {
+        if block.has_failed() || block.definitions().is_some() {
             return None;
         }
         if self.closed.iter().any(|(number, value)| !parameter(*number).is_identical(value)) {
@@ -86,6 +87,12 @@ impl Direct {
         }
         let arguments = self.arguments(parameter)?;
         if let Err(error) = block.begin_statement(false, &environment.call) {
+            return Some(Err(error));
+        }
+        if block.is_told()
+            && let Err(error) = block.needs(Needs::of_kept(&self.kept, &arguments, block.control())?, &environment.call)
+        {
+            block.fail();
             return Some(Err(error));
         }
         let result = match &self.kept.way {

@@ -143,6 +143,24 @@ struct Slice {
     offset: u64,
 }
 
+/// What the arguments of a run tell of the rows of a table that it looks at.
+pub(crate) struct Told<'r> {
+    access: &'r Access,
+    run: &'r Run<'r>,
+}
+
+impl Told<'_> {
+    /// The hash of the primary key of the only row, if they tell it.
+    pub fn key_hash(&self) -> Option<u64> {
+        self.access.key_hash(self.run)
+    }
+
+    /// The hash of the values of attributes, if they tell them.
+    pub fn hash_of(&self, attributes: &[usize]) -> Option<u64> {
+        self.access.told(attributes, self.run)
+    }
+}
+
 /// A run of a short plan.
 struct Run<'r> {
     frame: Vec<Value>,
@@ -297,16 +315,15 @@ impl Short {
         Chunk::new(rows.len(), columns.into_iter().map(ColumnBuilder::finish).collect())
     }
 
-    /// Each table that it reads, with the hash of the primary key of the only row that it looks at, if that is told by the arguments
-    /// alone. None if its tables are gone.
-    pub fn each_read(&self, arguments: &[Value], each: &mut dyn FnMut(&Arc<Relation>, Option<u64>)) -> Option<()> {
+    /// Each table that it reads, and what the arguments tell of the rows that it looks at. None if its tables are gone.
+    pub fn each_read(&self, arguments: &[Value], each: &mut dyn FnMut(&Arc<Relation>, Told<'_>)) -> Option<()> {
         let relations = self.relations.iter().map(Weak::upgrade).collect::<Option<Vec<_>>>()?;
         let run = self.frame_of(arguments);
-        self.root.each_scan(&mut |access| each(&relations[access.table], access.key_hash(&run)));
+        self.root.each_scan(&mut |access| each(&relations[access.table], Told { access, run: &run }));
         Some(())
     }
 
-    /// The hashes of the primary keys of rows that are inserted, if all of them are told by the arguments.
+    /// The hashes of a key of rows that are inserted, if all of them are told by the arguments.
     pub fn keys_given(
         &self,
         relation: &Relation,

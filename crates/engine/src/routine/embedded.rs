@@ -202,8 +202,7 @@ impl Embedded {
             // What time it is, is asked each time.
             if !resolver.has_asked_now() {
                 let references = seen.references.borrow();
-                let columns: Vec<_> =
-                    simple.columns.iter().map(|(column, at)| (*column, references[*at].0)).collect();
+                let columns: Vec<_> = simple.columns.iter().map(|(column, at)| (*column, references[*at].0)).collect();
                 let place = |column| {
                     let (_, reference) = columns.iter().find(|(known, _)| *known == column)?;
                     (!seen.is_whole_record(*reference)).then_some(*reference)

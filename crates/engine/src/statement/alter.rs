@@ -33,6 +33,7 @@ pub(super) fn alter(environment: &Environment, alter: AlterTable) -> Result<Quer
     let schema = schema(&table);
     let relation = rewrites.then(|| new_relation(environment, &name, schema)).transpose()?;
     let new = relation.as_ref().unwrap_or(&before);
+    new.set_partition_key(before.partition_key().and_then(|attribute| places[attribute]));
     let keys = Keys { new, rewrites, places: &places, dropped: &dropped_keys };
     let foreign_keys = keys.foreign_keys(environment, &name).map_err(|e| e.at(name.position))?;
     if let Some(rows) = rows {

@@ -77,6 +77,7 @@ pub(super) fn create_table(environment: &Environment, mut create: CreateTable) -
     }
     ask_all(environment, std::mem::take(&mut create.asked))?;
     let relation = new_relation(environment, &create.name, schema(&create))?;
+    relation.set_partition_key(create.partition_key);
     let computed = create.computed.into_iter().map(|c| Computed { sql: c.sql }).collect();
     let domains = create.columns.iter().map(|c| c.domain.clone()).collect();
     let fillings = create.columns.into_iter().map(|c| c.filling).collect();

@@ -1,4 +1,4 @@
-//! Ways to keep transactions apart that are not the usual one: serial, and two-phase locking.
+//! Ways to keep transactions apart that are not the usual one: serial, by parts, by locks, by stamps.
 
 use std::sync::mpsc::channel;
 use std::thread;
@@ -148,6 +148,101 @@ fn who_waits_for_each_other_is_told() {
     assert_eq!(told.unwrap().state(), SqlState::DEADLOCK);
     run(&mut a, "COMMIT");
     assert_eq!(run(&mut a, "SELECT k FROM t WHERE v = 1"), ["2"]);
+}
+
+#[test]
+fn parts_of_the_database_are_transactions_own() {
+    let database = Database::new(Config { threads: Some(2), ..Config::default() }).unwrap();
+    let (mut a, mut b, mut c) = (database.connect(), database.connect(), database.connect());
+    run(&mut a, "SET concurrency_control = partitioned");
+    run(&mut a, "CREATE TABLE shops (s integer PRIMARY KEY, v integer) WITH (partition_key = s)");
+    run(&mut a, "CREATE TABLE stock (s integer, item integer, v integer, PRIMARY KEY (s, item))");
+    run(&mut a, "ALTER TABLE stock SET (partition_key = 's')");
+    run(&mut a, "CREATE TABLE items (item integer PRIMARY KEY, v integer)");
+    run(&mut a, "INSERT INTO shops SELECT i, 0 FROM generate_series(1, 10) g(i)");
+    run(&mut a, "INSERT INTO stock SELECT s, i, 0 FROM generate_series(1, 10) a(s), generate_series(1, 10) b(i)");
+    run(&mut a, "INSERT INTO items SELECT i, 0 FROM generate_series(1, 10) g(i)");
+    let sell = "UPDATE stock SET v = v + 1 WHERE s = 1 AND item = 3";
+    // Plans that are kept say which part they are of.
+    for shop in [7, 8] {
+        run(&mut a, "BEGIN");
+        run(&mut a, &sell.replace("s = 1", &format!("s = {shop}")));
+        run(&mut a, &format!("INSERT INTO stock VALUES ({shop}, 11, 0)"));
+        run(&mut a, &format!("SELECT v FROM shops WHERE s = {shop}"));
+        run(&mut a, &format!("SELECT v FROM items WHERE item = {shop}"));
+        run(&mut a, "ROLLBACK");
+    }
+    run(&mut a, "BEGIN");
+    run(&mut a, sell);
+    run(&mut a, "INSERT INTO stock VALUES (1, 11, 0)");
+    assert_eq!(run(&mut a, "SELECT v FROM items WHERE item = 1"), ["0"]);
+    // Another part is free, in whichever table, and so is who only reads.
+    let in_second = "UPDATE stock SET v = v + 1 WHERE s = 2 AND item = 3";
+    beside(&mut b, in_second, true, || {}).unwrap();
+    assert_eq!(run(&mut c, "SELECT sum(v) FROM stock"), ["1"]);
+    // The same part is not, in another table either, nor what belongs to all parts, if it is changed.
+    run(&mut b, "BEGIN");
+    beside(&mut b, "SELECT v FROM shops WHERE s = 1", false, || {
+        run(&mut a, "COMMIT");
+    })
+    .unwrap();
+    beside(&mut a, "UPDATE items SET v = 1 WHERE item = 1", false, || {
+        run(&mut b, "COMMIT");
+    })
+    .unwrap();
+    // Who reaches a second part waits for all, and has all.
+    run(&mut a, "BEGIN");
+    run(&mut a, sell);
+    run(&mut b, "BEGIN");
+    run(&mut b, in_second);
+    beside(&mut a, "UPDATE stock SET v = v - 1 WHERE s = 3 AND item = 3", false, || {
+        run(&mut b, "COMMIT");
+    })
+    .unwrap();
+    beside(&mut b, "UPDATE stock SET v = v + 1 WHERE s = 5 AND item = 3", false, || {
+        run(&mut a, "COMMIT");
+    })
+    .unwrap();
+    // Two of them: one is told.
+    run(&mut a, "BEGIN");
+    run(&mut a, sell);
+    run(&mut b, "BEGIN");
+    run(&mut b, in_second);
+    let mut told = None;
+    let first = beside(&mut a, "SELECT sum(v) FROM stock", false, || {
+        told = b.execute("SELECT sum(v) FROM stock", &[]).and_then(text_rows).err();
+        run(&mut b, "ROLLBACK");
+    });
+    assert_eq!((first.unwrap(), told.unwrap().state()), (vec![vec!["5".to_owned()]], SqlState::DEADLOCK));
+    run(&mut a, "ROLLBACK");
+    // A row that goes to another part reaches both; a table keeps its key when it is written anew.
+    run(&mut a, "ALTER TABLE stock ADD COLUMN first integer DEFAULT 1, ALTER COLUMN v TYPE bigint");
+    run(&mut a, "BEGIN");
+    run(&mut a, &sell.replace("s = 1", "s = 7"));
+    run(&mut a, "ROLLBACK");
+    run(&mut a, "BEGIN");
+    run(&mut a, sell);
+    beside(&mut b, in_second, true, || {}).unwrap();
+    run(&mut a, "UPDATE stock SET s = 30 WHERE s = 1 AND item = 4");
+    beside(&mut b, in_second, false, || {
+        run(&mut a, "COMMIT");
+    })
+    .unwrap();
+    // Without one, a change of it is everybody's.
+    run(&mut a, "ALTER TABLE stock RESET (partition_key)");
+    run(&mut a, "BEGIN");
+    run(&mut a, sell);
+    beside(&mut b, "SELECT v FROM shops WHERE s = 2", true, || {}).unwrap();
+    beside(&mut b, in_second, false, || {
+        run(&mut a, "COMMIT");
+    })
+    .unwrap();
+    for wrong in
+        ["ALTER TABLE stock SET (partition_key = nothing)", "CREATE TABLE wrong (a integer) WITH (partition_key = b)"]
+    {
+        let error = a.execute(wrong, &[]).and_then(text_rows).unwrap_err();
+        assert_eq!(error.state(), SqlState::UNDEFINED_COLUMN, "{wrong}");
+    }
 }
 
 #[test]

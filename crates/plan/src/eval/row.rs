@@ -257,11 +257,7 @@ fn holds(op: Compare, order: Ordering) -> bool {
 }
 
 /// Sums, differences and products of integers of the result's type.
-fn of_integers(
-    function: ScalarFunction,
-    types: &[SqlType],
-    result: SqlType,
-) -> Option<fn(i64, i64) -> Option<i64>> {
+fn of_integers(function: ScalarFunction, types: &[SqlType], result: SqlType) -> Option<fn(i64, i64) -> Option<i64>> {
     fn narrow<T: TryFrom<i64>>(value: i64) -> Option<i64> {
         T::try_from(value).is_ok().then_some(value)
     }

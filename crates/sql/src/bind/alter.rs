@@ -367,6 +367,7 @@ impl Altered<'_> {
             or_replace: false,
             kinship: Kinship::default(),
             asked: Vec::new(),
+            partition_key: None,
         };
         Altered {
             values: (0..before.fields.len()).map(Values::Of).collect(),

@@ -46,6 +46,7 @@ impl Binder<'_> {
             or_replace,
             kinship: Kinship::default(),
             asked: Vec::new(),
+            partition_key: None,
         };
         if let Some(from) = from {
             for column in &from.domains {

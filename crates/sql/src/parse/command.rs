@@ -171,11 +171,11 @@ pub(super) fn statement(parser: &mut Parser<'_>) -> Result<Ast> {
         parser.next_token();
         return summarize(parser);
     }
-    if let Some(Ignored { tag, tables }) = ignored(parser)? {
-        return Ok(Ast::Maintenance(MaintenanceAst::Look(tag, tables)));
-    }
     if let Some(kin) = kin(parser)? {
         return Ok(Ast::Kin(kin));
+    }
+    if let Some(Ignored { tag, tables }) = ignored(parser)? {
+        return Ok(Ast::Maintenance(MaintenanceAst::Look(tag, tables)));
     }
     if let Some(rename) = rename(parser)? {
         return Ok(rename);

@@ -1,6 +1,7 @@
-//! ALTER TABLE ... ATTACH and DETACH PARTITION, INHERIT and NO INHERIT, ALTER INDEX ... ATTACH PARTITION, as PostgreSQL has them.
+//! ALTER TABLE ... ATTACH and DETACH PARTITION, INHERIT and NO INHERIT, ALTER INDEX ... ATTACH PARTITION, as PostgreSQL has them;
+//! and SET and RESET of the parameter `partition_key`, by which transactions are kept apart.
 
-use sqlparser::ast::{ForValues, ObjectName, PartitionBoundValue};
+use sqlparser::ast::{ForValues, Ident, ObjectName, PartitionBoundValue};
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::Token;
@@ -9,6 +10,9 @@ use super::words::is_word;
 use super::{back_to, here};
 
 type Result<T> = std::result::Result<T, ParserError>;
+
+/// The parameter of a table that names the column by which its rows are parts of the database.
+pub(crate) const PARTITION_KEY: &str = "partition_key";
 
 /// One of them.
 #[derive(Debug)]
@@ -26,6 +30,11 @@ pub(crate) enum KinAction {
     Inherit(ObjectName),
     NoInherit(ObjectName),
     AttachIndex(ObjectName),
+    /// By which column its rows are parts of the database; none: by no one.
+    PartitionKey {
+        column: Option<Ident>,
+        if_exists: bool,
+    },
 }
 
 /// Reads one, if the next statement is one.
@@ -46,7 +55,7 @@ fn altered(parser: &mut Parser<'_>) -> Result<Option<KinAst>> {
     if kind.is_none() {
         return Ok(None);
     }
-    let _ = parser.parse_keywords(&[Keyword::IF, Keyword::EXISTS]);
+    let if_exists = parser.parse_keywords(&[Keyword::IF, Keyword::EXISTS]);
     let _ = parser.parse_keyword(Keyword::ONLY);
     let name = parser.parse_object_name(false)?;
     let next = |parser: &mut Parser<'_>, word: &str| {
@@ -75,10 +84,33 @@ fn altered(parser: &mut Parser<'_>) -> Result<Option<KinAst>> {
             return Ok(None);
         }
         KinAction::NoInherit(parser.parse_object_name(false)?)
+    } else if kind == Some(Keyword::TABLE) && (is_word(parser, 0, "set") || is_word(parser, 0, "reset")) {
+        let sets = next(parser, "set") || !next(parser, "reset");
+        if !(parser.consume_token(&Token::LParen) && next(parser, PARTITION_KEY)) {
+            return Ok(None);
+        }
+        let column = if sets {
+            parser.expect_token(&Token::Eq)?;
+            Some(column(parser)?)
+        } else {
+            None
+        };
+        parser.expect_token(&Token::RParen)?;
+        KinAction::PartitionKey { column, if_exists }
     } else {
         return Ok(None);
     };
     Ok(Some(KinAst { name, action }))
+}
+
+/// The name of a column, also as a text, as values of parameters may be written.
+fn column(parser: &mut Parser<'_>) -> Result<Ident> {
+    if let Token::SingleQuotedString(name) = &parser.peek_token_ref().token {
+        let name = Ident::with_quote('"', name.clone());
+        parser.next_token();
+        return Ok(name);
+    }
+    parser.parse_identifier()
 }
 
 /// `FOR VALUES ...` or DEFAULT.

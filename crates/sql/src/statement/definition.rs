@@ -1,6 +1,6 @@
-//! Statements about types, domains, sequences, functions and procedures.
+//! Statements about types, domains, sequences, functions and procedures, and how tables stand to each other.
 
-use catalog::{Domain, DomainChange, Owner, Routine, RoutineKind, RoutineName, Trigger, TypeChange};
+use catalog::{Domain, DomainChange, Kinship, Owner, Routine, RoutineKind, RoutineName, Trigger, TypeChange};
 use functions::sequence::Shape;
 use plan::Plan;
 
@@ -183,4 +183,15 @@ pub enum SequenceChange {
     Name(String),
     /// Its schema.
     Schema(String),
+}
+
+/// ALTER TABLE ... ATTACH PARTITION, DETACH PARTITION, INHERIT and NO INHERIT.
+#[derive(Clone, Debug)]
+pub struct Relate {
+    /// The child.
+    pub name: ObjectName,
+    /// How it stands to others from now on.
+    pub kinship: Kinship,
+    /// Queries that have to end well before.
+    pub asked: Vec<Plan>,
 }

@@ -24,7 +24,7 @@ struct Arguments {
 }
 
 /// How transactions may be kept apart; most histories are for the first.
-const CONTROLS: [&str; 4] = ["mvcc", "serial", "two_phase_locking", "timestamp_ordering"];
+const CONTROLS: [&str; 5] = ["mvcc", "serial", "two_phase_locking", "timestamp_ordering", "partitioned"];
 
 /// Transactions of a history.
 const EACH: u64 = 10_000;
@@ -35,10 +35,10 @@ fn main() -> ExitCode {
     for (round, seed) in (0..arguments.transactions.div_ceil(EACH)).zip(arguments.seed..) {
         let level =
             [Level::Serializable, Level::Snapshot, Level::Serializable, Level::ReadCommitted][round as usize % 4];
+        const IN_TURN: [&str; 8] =
+            ["mvcc", "two_phase_locking", "mvcc", "serial", "mvcc", "timestamp_ordering", "mvcc", "partitioned"];
         let named = CONTROLS.iter().find(|control| arguments.control.as_deref() == Some(**control)).copied();
-        let control = named.unwrap_or(
-            ["mvcc", "two_phase_locking", "mvcc", "serial", "mvcc", "timestamp_ordering"][round as usize / 4 % 6],
-        );
+        let control = named.unwrap_or(IN_TURN[round as usize / 4 % 8]);
         // The others are serializable whatever they are asked for.
         let allowed = if control == "mvcc" { level } else { Level::Serializable };
         let workload = Workload { seed, transactions: EACH, sessions: arguments.sessions, level, control };

@@ -115,12 +115,21 @@ pub(super) fn hash_of<'v>(parts: impl Iterator<Item = (SqlType, &'v Value)>) -> 
 impl Access {
     /// The hash of the primary key that is looked up, if arguments tell it.
     pub fn key_hash(&self, run: &Run<'_>) -> Option<u64> {
+        self.hash(self.key.as_ref()?, run)
+    }
+
+    /// The hash of the values that attributes are equal to, if arguments tell them.
+    pub fn told(&self, attributes: &[usize], run: &Run<'_>) -> Option<u64> {
+        self.hash(&Self::key_of(&self.asked, attributes)?, run)
+    }
+
+    fn hash(&self, parts: &[usize], run: &Run<'_>) -> Option<u64> {
         let of_part = |part: &usize| {
             let asked = &self.asked[*part];
             let formula = asked.equal().filter(|formula| formula.is_of_arguments)?;
             Some((asked.sql_type, run.value(formula)?))
         };
-        let parts = self.key.as_ref()?.iter().map(of_part).collect::<Option<Vec<_>>>()?;
+        let parts = parts.iter().map(of_part).collect::<Option<Vec<_>>>()?;
         hash_of(parts.iter().map(|(sql_type, value)| (*sql_type, value)))
     }
 

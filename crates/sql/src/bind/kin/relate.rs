@@ -7,6 +7,7 @@ use sqlparser::ast;
 use super::change::keys_of;
 use super::definition::INVALID_TABLE_DEFINITION;
 use super::{quoted, statement_of, written};
+use crate::bind::definition::no_partition_key;
 use crate::bind::parts::PlanBuilder;
 use crate::bind::{Binder, fold};
 use crate::parse::{KinAction, KinAst};
@@ -51,6 +52,20 @@ impl Binder<'_> {
                 let kinship = Kinship { partitioned, ..kinship };
                 statements.push(Statement::Relate(Relate { name: self.resolver.placed(&child), kinship, asked }));
                 Ok(Statement::Together(statements))
+            }
+            KinAction::PartitionKey { column, if_exists } => {
+                let table = match self.stored_table(&name) {
+                    Err(error) if *if_exists && error.state() == SqlState::UNDEFINED_TABLE => {
+                        return Ok(Statement::Nothing("ALTER TABLE"));
+                    }
+                    table => table?,
+                };
+                let named = |column: &ast::Ident| {
+                    let at = table.fields.iter().position(|field| field.name == fold(column));
+                    at.ok_or_else(|| no_partition_key(&fold(column)).at(self.text.at(column)))
+                };
+                let column = column.as_ref().map(named).transpose()?;
+                Ok(Statement::SetPartitionKey { table: table.source, column })
             }
             KinAction::Detach(child) => {
                 self.partitioned(&alter.name)?;
