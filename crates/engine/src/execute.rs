@@ -187,11 +187,16 @@ pub(crate) fn record(environment: &Environment, plan: &Plan, workers: usize) -> 
 pub(crate) fn start_change(
     environment: &Environment,
     plan: &Plan,
+    analyze: bool,
     cancel: CancelToken,
     sink: MakeSink<'_>,
 ) -> Result<Running> {
-    let prepared = prepare_to(environment, Target::Table, plan, false)?;
-    prepared.start_to(environment, sources(plan)?, None, false, cancel, Some(sink))
+    let begin = Instant::now();
+    let prepared = prepare_to(environment, Target::Table, plan, analyze)?;
+    let compiled = begin.elapsed();
+    let mut running = prepared.start_to(environment, sources(plan)?, None, analyze, cancel, Some(sink))?;
+    running.compiled = compiled;
+    Ok(running)
 }
 
 impl Prepared {

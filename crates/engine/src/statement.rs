@@ -76,6 +76,7 @@ pub(crate) fn needs_transaction(statement: &Statement) -> bool {
 fn written(statement: &Statement) -> Option<&'static str> {
     match statement {
         Statement::Change(change) => Some(tag_of(&change.kind)),
+        Statement::Explain { analyze: true, statement, .. } => written(statement),
         Statement::Truncate(_) => Some("TRUNCATE TABLE"),
         Statement::Instead(instead) => Some(instead.event.name()),
         Statement::Locking(locking) => locking.tables.iter().map(|table| table.strength).max().map(|most| match most {

@@ -31,6 +31,7 @@ mod kin;
 mod labelled;
 mod like;
 mod locking;
+mod locking_within;
 mod order;
 mod parts;
 mod pivot;
@@ -160,6 +161,8 @@ struct Binder<'a> {
     like: LikeForm,
     /// How the statement locks rows.
     locks: Vec<LockAst>,
+    /// Whether queries within it do.
+    locks_within: bool,
     /// The subscripts of columns that SET names.
     subscripts: Subscripts,
     /// What names mean that are no columns.
@@ -190,7 +193,8 @@ impl<'a> Binder<'a> {
         binder.limits.allow(8 * parsed.text.len());
         binder.arguments.placeholders = parsed.placeholders;
         (binder.insert, binder.like) = (parsed.insert.clone(), parsed.like);
-        (binder.locks, binder.subscripts) = (parsed.locks.clone(), parsed.subscripts.clone());
+        (binder.locks, binder.locks_within) = (parsed.locks.clone(), parsed.locks_within);
+        binder.subscripts = parsed.subscripts.clone();
         binder
     }
 
@@ -214,6 +218,7 @@ impl<'a> Binder<'a> {
             insert: InsertForm::default(),
             like: LikeForm::default(),
             locks: Vec::new(),
+            locks_within: false,
             subscripts: Vec::new(),
             variables: Variables::None,
             parts: 0,

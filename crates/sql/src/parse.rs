@@ -78,7 +78,7 @@ pub(crate) use insert::{InsertForm, Or, Overriding};
 pub(crate) use kept::kept_expression;
 pub(crate) use kin::{KinAction, KinAst, PARTITION_KEY};
 pub(crate) use like::LikeForm;
-pub(crate) use locking::LockAst;
+pub(crate) use locking::{LockAst, read as read_locks};
 pub(crate) use macros::{CreateMacroAst, MacroAst};
 pub(crate) use maintenance::MaintenanceAst;
 pub(crate) use prepared::{ExecuteAst, PrepareAst, PreparedAst};
@@ -131,6 +131,8 @@ pub struct Parsed {
     pub(crate) like: LikeForm,
     /// How it locks the rows that it gives.
     pub(crate) locks: Vec<LockAst>,
+    /// Whether queries within it lock theirs.
+    pub(crate) locks_within: bool,
     /// The subscripts of columns that SET names.
     pub(crate) subscripts: subscripts::Subscripts,
 }
@@ -139,7 +141,17 @@ impl Parsed {
     /// A statement that nothing travels beside.
     fn of(ast: Ast, positions: Positions, text: &str) -> Self {
         let (insert, like, locks, subscripts) = Default::default();
-        Self { ast, positions, text: text.to_owned(), placeholders: 0, insert, like, locks, subscripts }
+        Self {
+            ast,
+            positions,
+            text: text.to_owned(),
+            placeholders: 0,
+            insert,
+            like,
+            locks,
+            locks_within: false,
+            subscripts,
+        }
     }
 
     /// Whether it is a query: SELECT, VALUES, WITH, TABLE.
@@ -157,7 +169,7 @@ impl Parsed {
     /// Whether it locks the rows that it gives, or all rows of tables, and waits for who has them.
     pub fn locks_rows(&self) -> bool {
         let waits = |lock: &TableLockAst| lock.refuses_writers && lock.waits;
-        !self.locks.is_empty() || self.table_lock().is_some_and(waits)
+        self.locks_within || !self.locks.is_empty() || self.table_lock().is_some_and(waits)
     }
 
     /// Whether it is LOCK TABLE, which is for blocks.
@@ -192,42 +204,7 @@ impl Parsed {
 
     /// Whether it changes rows: INSERT, UPDATE, DELETE, MERGE, TRUNCATE; or makes indexes of them.
     pub fn changes_rows(&self) -> bool {
-        let Ast::Library(statement) = &self.ast else {
-            let is_index = matches!(self.ast, Ast::Rename { kind: ObjectKind::Index, .. });
-            let is_anew =
-                |ast: &MaintenanceAst| matches!(ast, MaintenanceAst::Reindex(..) | MaintenanceAst::Refresh(..));
-            return is_index || matches!(&self.ast, Ast::Maintenance(ast) if is_anew(ast));
-        };
-        match &**statement {
-            Statement::Insert(_)
-            | Statement::Update(_)
-            | Statement::Delete(_)
-            | Statement::Merge(_)
-            | Statement::Truncate(_)
-            | Statement::CreateIndex(_) => true,
-            Statement::CreateTable(create) => {
-                let is_looked_after = |option: &ColumnOptionDef| match &option.option {
-                    ColumnOption::ForeignKey(_) => true,
-                    ColumnOption::PrimaryKey(key) => can_wait(key.characteristics.as_ref()),
-                    ColumnOption::Unique(key) => can_wait(key.characteristics.as_ref()),
-                    _ => false,
-                };
-                let is_asked_later = |constraint: &TableConstraint| match constraint {
-                    TableConstraint::ForeignKey(_) => true,
-                    TableConstraint::PrimaryKey(key) => can_wait(key.characteristics.as_ref()),
-                    TableConstraint::Unique(key) => can_wait(key.characteristics.as_ref()),
-                    _ => false,
-                };
-                create.columns.iter().flat_map(|column| &column.options).any(is_looked_after)
-                    || create.constraints.iter().any(is_asked_later)
-                    || self.like.indexes
-                    || create.partition_of.is_some()
-                    || create.partition_by.is_some()
-                    || create.inherits.is_some()
-            }
-            Statement::Query(query) => changes(&query.body) || changes_in_with(query),
-            _ => false,
-        }
+        self.like.indexes || changes_rows(&self.ast)
     }
 
     /// Whether it changes what a table is, which happens wholly or not at all.
@@ -270,6 +247,47 @@ impl Parsed {
 /// Whether what a query is made of is a change: INSERT, UPDATE, DELETE, MERGE.
 pub(crate) fn changes(body: &SetExpr) -> bool {
     matches!(body, SetExpr::Insert(_) | SetExpr::Update(_) | SetExpr::Delete(_) | SetExpr::Merge(_))
+}
+
+/// See [`Parsed::changes_rows`].
+fn changes_rows(ast: &Ast) -> bool {
+    if let Ast::Explain { analyze, statement, .. } = ast {
+        return *analyze && changes_rows(statement);
+    }
+    let Ast::Library(statement) = ast else {
+        let is_index = matches!(ast, Ast::Rename { kind: ObjectKind::Index, .. });
+        let is_anew = |ast: &MaintenanceAst| matches!(ast, MaintenanceAst::Reindex(..) | MaintenanceAst::Refresh(..));
+        return is_index || matches!(ast, Ast::Maintenance(ast) if is_anew(ast));
+    };
+    match &**statement {
+        Statement::Insert(_)
+        | Statement::Update(_)
+        | Statement::Delete(_)
+        | Statement::Merge(_)
+        | Statement::Truncate(_)
+        | Statement::CreateIndex(_) => true,
+        Statement::CreateTable(create) => {
+            let is_looked_after = |option: &ColumnOptionDef| match &option.option {
+                ColumnOption::ForeignKey(_) => true,
+                ColumnOption::PrimaryKey(key) => can_wait(key.characteristics.as_ref()),
+                ColumnOption::Unique(key) => can_wait(key.characteristics.as_ref()),
+                _ => false,
+            };
+            let is_asked_later = |constraint: &TableConstraint| match constraint {
+                TableConstraint::ForeignKey(_) => true,
+                TableConstraint::PrimaryKey(key) => can_wait(key.characteristics.as_ref()),
+                TableConstraint::Unique(key) => can_wait(key.characteristics.as_ref()),
+                _ => false,
+            };
+            create.columns.iter().flat_map(|column| &column.options).any(is_looked_after)
+                || create.constraints.iter().any(is_asked_later)
+                || create.partition_of.is_some()
+                || create.partition_by.is_some()
+                || create.inherits.is_some()
+        }
+        Statement::Query(query) => changes(&query.body) || changes_in_with(query),
+        _ => false,
+    }
 }
 
 /// Whether its own WITH has such.
@@ -350,6 +368,7 @@ fn parse_tokens(text: &str, base: usize, place: impl FnMut(&mut TokenWithSpan)) 
     let (tokens, like) = like::form(tokens);
     let tokens = lambda::arrows(tokens);
     let (tokens, locks) = locking::take(tokens);
+    let (tokens, locks_within) = locking::within(tokens);
     let (tokens, subscripts) = subscripts::take(tokens).map_err(|e| error::parser(&e, text, &positions))?;
     let (tokens, traversals) = traversal::take(tokens);
     let mut tokens = sequence::ordered(returning::carry(sets::carry(window::carry(table::as_select(joins::carry(
@@ -372,7 +391,7 @@ fn parse_tokens(text: &str, base: usize, place: impl FnMut(&mut TokenWithSpan)) 
             None => return Err(Error::unsupported("SEARCH or CYCLE in this statement").at(positions.begin())),
         }
     }
-    Ok(Parsed { ast, positions, text: text.to_owned(), placeholders, insert, like, locks, subscripts })
+    Ok(Parsed { ast, positions, text: text.to_owned(), placeholders, insert, like, locks, locks_within, subscripts })
 }
 
 /// Whether a key may be looked at later than its rows come.

@@ -335,6 +335,7 @@ impl Statement {
             Self::Insert(insert) => insert.fires.as_ref(),
             Self::Change(change) => change.fires.as_ref(),
             Self::Copy(Copy::From { fires, .. }) => fires.as_ref(),
+            Self::Explain { analyze: true, statement, .. } => statement.fires(),
             _ => None,
         }
     }

@@ -13,7 +13,7 @@ use crate::environment::Environment;
 
 /// Runs a query that has to end well, and of which nothing else is asked.
 pub(super) fn ask(environment: &Environment, plan: &Plan) -> Result<()> {
-    run_to(environment, plan, &|_: &Budget| Arc::new(Nowhere) as Arc<dyn Sink>)
+    run_to(environment, plan, false, &|_: &Budget| Arc::new(Nowhere) as Arc<dyn Sink>).map(drop)
 }
 
 /// For rows that nobody wants.

@@ -6,6 +6,7 @@ use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
+use std::time::Instant;
 
 use base::memory::Reservation;
 use base::{Budget, Error, Result, SqlState};
@@ -16,7 +17,7 @@ use storage::index::Keys;
 use storage::{ChunkReader, Relation, RowId};
 use types::{Chunk, Column, ColumnBuilder, FreeRows, SqlType};
 
-use super::load::run_to;
+use super::load::{Ran, run_to};
 use super::rows_tag;
 use crate::environment::Environment;
 use crate::execute;
@@ -27,6 +28,16 @@ use crate::transaction::Block;
 use crate::typed::typed;
 
 pub(super) fn change(environment: &Environment, change: Change) -> Result<QueryResult> {
+    changed(environment, change, false).map(|(result, _)| result)
+}
+
+/// As [`change`], for EXPLAIN ANALYZE: the plan, too, and how it ran.
+pub(super) fn change_watched(environment: &Environment, change: Change) -> Result<(QueryResult, Ran)> {
+    let (result, ran) = changed(environment, change, true)?;
+    Ok((result, ran.ok_or_else(|| Error::internal("a change that nobody has watched"))?))
+}
+
+fn changed(environment: &Environment, change: Change, analyze: bool) -> Result<(QueryResult, Option<Ran>)> {
     let Change { name, table, kind, attributes, source, returning, truncate, .. } = change;
     let relation = Source::relation(&table).map_err(|e| e.at(name.position))?;
     if let Some(truncate) = &truncate {
@@ -34,9 +45,12 @@ pub(super) fn change(environment: &Environment, change: Change) -> Result<QueryR
     }
     let block = environment.block.clone().ok_or_else(|| Error::internal("a change outside of a transaction"))?;
     let tag = tag_of(&kind);
+    let begin = Instant::now();
     let plan = execute::optimize(environment, source)?;
-    let is_part = block.changed_by_parts().is_some();
-    let changed = if is_all(&kind, &plan) && returning.is_none() && environment.trace.is_none() && !is_part {
+    let optimized = begin.elapsed();
+    let is_watched = analyze || environment.trace.is_some() || block.changed_by_parts().is_some();
+    let mut ran = None;
+    let changed = if is_all(&kind, &plan) && returning.is_none() && !is_watched {
         delete_all(environment, &block, &relation)?
     } else {
         let sink = OnceLock::new();
@@ -46,11 +60,11 @@ pub(super) fn change(environment: &Environment, change: Change) -> Result<QueryR
             let new = || Arc::new(ChangeSink::new(&relation, &block, kind.clone(), attributes.clone(), budgets));
             sink.get_or_init(new).clone() as Arc<dyn Sink>
         };
-        let ran = run_to(environment, &plan, &make);
-        if let (Err(_), Some(sink)) = (&ran, sink.get()) {
+        let end = run_to(environment, &plan, analyze, &make);
+        if let (Err(_), Some(sink)) = (&end, sink.get()) {
             sink.close();
         }
-        ran?;
+        ran = Some(end?);
         let changed = sink.get().and_then(|sink| sink.take_changed());
         changed.ok_or_else(|| Error::internal("a change has ended without taking effect"))?
     };
@@ -58,11 +72,13 @@ pub(super) fn change(environment: &Environment, change: Change) -> Result<QueryR
     if truncate.is_some_and(|truncate| truncate.restarts) {
         restart_sequences(environment, &name)?;
     }
-    Ok(match returning {
+    let result = match returning {
+        _ if analyze => rows_tag(tag, rows),
         Some(fields) => QueryResult::ready(fields, returned),
         None if kind == ChangeKind::Truncate => QueryResult::done(crate::result::Tag::Done(tag)),
         None => rows_tag(tag, rows),
-    })
+    };
+    Ok((result, ran.map(|running| Ran { plan, optimized, running })))
 }
 
 /// What triggers have done in the place of a change of a view.

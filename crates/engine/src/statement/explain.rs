@@ -10,10 +10,12 @@ use plan::text::Printer;
 use plan::{Node, Plan};
 use sql::{ExplainStage, Statement};
 
+use super::change;
+use super::load::{self, Ran};
 use super::show::texts;
 use crate::environment::Environment;
 use crate::execute::{self, Operator, Running};
-use crate::result::QueryResult;
+use crate::result::{QueryResult, Tag};
 use crate::trace::Picture;
 
 pub(crate) fn explain(
@@ -22,9 +24,13 @@ pub(crate) fn explain(
     stage: ExplainStage,
     statement: Statement,
 ) -> Result<QueryResult> {
-    if analyze && !matches!(statement, Statement::Query(_)) {
-        return Err(Error::unsupported("EXPLAIN ANALYZE of a statement that changes something")
-            .hint("EXPLAIN ANALYZE the query in it"));
+    let is_change = matches!(statement, Statement::Insert(_) | Statement::Change(_));
+    if analyze && !(matches!(statement, Statement::Query(_)) || is_change && stage != ExplainStage::Trace) {
+        return Err(Error::unsupported("EXPLAIN ANALYZE of this statement")
+            .hint("it runs queries, INSERT, UPDATE, DELETE and MERGE"));
+    }
+    if analyze && is_change {
+        return changed(environment, statement);
     }
     if matches!(statement, Statement::With(_)) {
         return Err(Error::unsupported("EXPLAIN of a statement that is several changes")
@@ -132,6 +138,27 @@ fn pipelines(program: &pipeline::ir::Program) -> String {
     text
 }
 
+/// Changes rows, and shows how that ran.
+fn changed(environment: &Environment, statement: Statement) -> Result<QueryResult> {
+    let begin = Instant::now();
+    let (what, rows, mut ran) = match statement {
+        Statement::Insert(insert) => {
+            let (rows, ran) = load::insert_watched(environment, insert)?;
+            ("INSERT", rows as u64, ran)
+        }
+        Statement::Change(change) => {
+            let (result, ran) = change::change_watched(environment, *change)?;
+            match result.tag() {
+                Tag::Rows(what, rows) => (*what, *rows, ran),
+                _ => return Err(Error::internal("a change that has changed nothing")),
+            }
+        }
+        _ => return Err(Error::internal("a change that is none")),
+    };
+    let text = shown(&mut ran, begin.elapsed(), &format!("{what} {rows}"));
+    Ok(texts(&["plan"], text.lines().map(|l| vec![l.to_string()]).collect()))
+}
+
 /// Runs the query and shows estimated beside actual rows of each operator and its time, and what each pipeline did.
 fn analyzed(environment: &Environment, plan: Plan) -> Result<String> {
     let begin = Instant::now();
@@ -139,26 +166,31 @@ fn analyzed(environment: &Environment, plan: Plan) -> Result<String> {
     let optimized = begin.elapsed();
     let mut running = execute::start(environment, &plan, true, environment.call.token())?;
     let rows = drain(&mut running)?;
-    let ran = begin.elapsed() - optimized - running.compiled;
+    Ok(shown(&mut Ran { plan, optimized, running }, begin.elapsed(), &format!("{rows} rows")))
+}
+
+/// What a plan that has run `in_all` so long has done; and `done`.
+fn shown(Ran { plan, optimized, running }: &mut Ran, in_all: Duration, done: &str) -> String {
+    let ran = in_all.saturating_sub(*optimized + running.compiled);
     let mut counts = running.operators().into_iter();
     let mut lines = Vec::new();
-    let printer = Printer::plain(&plan);
+    let printer = Printer::plain(plan);
     for cte in plan.ctes.values() {
         lines.push((format!("with {}:", cte.name), None));
         operators(&printer, &cte.plan, 1, &mut counts, &mut lines);
     }
     operators(&printer, &plan.root, 0, &mut counts, &mut lines);
     let mut text = table(&lines);
-    let _ = writeln!(text, "\n{}", stages(&running));
+    let _ = writeln!(text, "\n{}", stages(running));
     let _ = writeln!(
         text,
-        "{rows} rows; optimized in {:.2} ms, compiled in {:.2} ms, run in {:.2} ms; peak memory {:.1} MiB",
-        ms(optimized),
+        "{done}; optimized in {:.2} ms, compiled in {:.2} ms, run in {:.2} ms; peak memory {:.1} MiB",
+        ms(*optimized),
         ms(running.compiled),
         ms(ran),
         mib(running.peak_memory() as u64)
     );
-    Ok(text)
+    text
 }
 
 /// Runs the query and draws what each worker did when.

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use base::ids::Id;
 use base::{Budget, Error, Result};
@@ -16,7 +16,7 @@ use types::{Chunk, FreeRows, SqlType};
 
 use super::rows_tag;
 use crate::environment::Environment;
-use crate::execute;
+use crate::execute::{self, Running};
 use crate::freezing::freeze_behind;
 use crate::pieces::{Pieces, prepare_file};
 use crate::result::{QueryResult, Tag};
@@ -31,6 +31,23 @@ pub(super) fn insert(environment: &Environment, insert: Insert) -> Result<QueryR
     let relation = Source::relation(&insert.table).map_err(|e| e.at(insert.name.position))?;
     let plan = execute::optimize(environment, insert.source)?;
     Ok(rows_tag("INSERT", fill(environment, &plan, &relation)?))
+}
+
+/// As [`insert`], for EXPLAIN ANALYZE: how many rows there were, the plan, and how it ran.
+pub(super) fn insert_watched(environment: &Environment, insert: Insert) -> Result<(usize, Ran)> {
+    let relation = Source::relation(&insert.table).map_err(|e| e.at(insert.name.position))?;
+    let begin = Instant::now();
+    let plan = execute::optimize(environment, insert.source)?;
+    let optimized = begin.elapsed();
+    let (rows, running) = fill_by_plan(environment, &plan, &relation, true)?;
+    Ok((rows, Ran { plan, optimized, running }))
+}
+
+/// A plan that has run.
+pub(super) struct Ran {
+    pub plan: Plan,
+    pub optimized: Duration,
+    pub running: Running,
 }
 
 /// REFRESH MATERIALIZED VIEW: other rows in the place of all.
@@ -57,28 +74,46 @@ pub(super) fn fill(environment: &Environment, plan: &Plan, relation: &Arc<Relati
     if let Some((file, fields)) = whole_file(plan)? {
         return fill_from_file(environment, file, fields, relation, cancel);
     }
+    fill_by_plan(environment, plan, relation, false).map(|(rows, _)| rows)
+}
+
+fn fill_by_plan(
+    environment: &Environment,
+    plan: &Plan,
+    relation: &Arc<Relation>,
+    analyze: bool,
+) -> Result<(usize, Running)> {
     let sink = OnceLock::new();
     let make = |budget: &Budget| {
         let new = || Arc::new(TableSink::new(environment, relation, budget));
         sink.get_or_init(new).clone() as Arc<dyn Sink>
     };
-    let end = run_to(environment, plan, &make);
+    let mut running = execute::start_change(environment, plan, analyze, environment.call.token(), &make)?;
+    let end = finish(&mut running);
     freeze_behind(&environment.database.0, relation);
     // What is committed is committed, even if it is cancelled just then.
     match sink.get().and_then(|sink| sink.committed.get()) {
-        Some(&rows) => Ok(rows),
+        Some(&rows) => Ok((rows, running)),
         None => Err(end.err().unwrap_or_else(|| Error::internal("a change has ended without taking effect"))),
     }
 }
 
 /// Runs an optimised plan to its end, whose rows go to a sink.
-pub(super) fn run_to(environment: &Environment, plan: &Plan, make: execute::MakeSink<'_>) -> Result<()> {
-    let mut running = execute::start_change(environment, plan, environment.call.token(), make)?;
-    loop {
-        if let Some(None) = running.next(PATIENCE)? {
-            return Ok(());
-        }
-    }
+pub(super) fn run_to(
+    environment: &Environment,
+    plan: &Plan,
+    analyze: bool,
+    make: execute::MakeSink<'_>,
+) -> Result<Running> {
+    let mut running = execute::start_change(environment, plan, analyze, environment.call.token(), make)?;
+    finish(&mut running)?;
+    Ok(running)
+}
+
+/// Waits for the end of a plan without rows of its own.
+fn finish(running: &mut Running) -> Result<()> {
+    while !matches!(running.next(PATIENCE)?, Some(None)) {}
+    Ok(())
 }
 
 /// Rows on their way into a relation.

@@ -180,6 +180,47 @@ fn two_that_wait_for_each_other_are_noticed() {
     assert!(ends.contains(&Some(SqlState::DEADLOCK)) && ends.contains(&None), "{ends:?}");
 }
 
+/// Jobs of a queue, taken in the three ways that people write: each is done once, and nobody is told to try again.
+#[test]
+fn every_job_of_a_queue_is_taken_once() {
+    const JOBS: usize = 240;
+    const WAYS: [&str; 3] = [
+        "update jobs set taken = taken + 1 where id = (select id from jobs where taken = 0 order by id for update skip locked limit 1)
+            returning id",
+        "delete from jobs where id in (select id from jobs where taken = 0 order by id limit 2 for update skip locked)
+            returning id",
+        "with next as (select id from jobs where taken = 0 order by id limit 1 for update skip locked)
+            update jobs set taken = taken + 1 from next where jobs.id = next.id returning jobs.id",
+    ];
+    let (database, mut a, _) = sessions();
+    ok(&mut a, "create table jobs (id int primary key, taken int not null default 0)");
+    ok(&mut a, &format!("insert into jobs select generate_series(1, {JOBS})"));
+    let workers: Vec<_> = WAYS
+        .iter()
+        .chain(&WAYS)
+        .map(|way| {
+            let mut session = database.connect();
+            ok(&mut session, "set default_transaction_isolation = 'read committed'");
+            thread::spawn(move || {
+                let mut taken = Vec::new();
+                loop {
+                    ok(&mut session, "begin");
+                    let jobs = ok(&mut session, way);
+                    ok(&mut session, "commit");
+                    if jobs.is_empty() {
+                        return taken;
+                    }
+                    taken.extend(jobs);
+                }
+            })
+        })
+        .collect();
+    let mut taken: Vec<i64> = workers.into_iter().flat_map(|worker| worker.join().unwrap()).collect();
+    taken.sort_unstable();
+    assert_eq!(taken, (1..=JOBS as i64).collect::<Vec<_>>());
+    assert_eq!(ok(&mut a, "select count(*) from jobs where taken <> 1"), [0]);
+}
+
 #[test]
 fn no_update_is_lost_between_a_lock_and_a_change() {
     const TIMES: usize = 40;

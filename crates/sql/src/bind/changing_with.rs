@@ -1,4 +1,4 @@
-//! WITH that changes data: each of its queries and changes is a statement of its own, whose rows the others read as a table. All
+//! WITH that changes data or locks rows: each of its queries and changes is a statement of its own, whose rows the others read as a table. All
 //! are bound together, so that all see what was there before.
 
 use std::rc::Rc;
@@ -8,15 +8,16 @@ use catalog::Field;
 use sqlparser::ast::{self, SetExpr};
 
 use super::parts::PlanBuilder;
+use super::prepared::rows_of;
 use super::query::{Counter, in_order};
 use super::scope::{CteBinding, PartRows, Relation, ScopeColumn};
 use super::statement::fields;
-use super::{Binder, Bound, Output, fold};
-use crate::parse::changes;
+use super::{Binder, Bound, Output, fold, locking_within};
+use crate::parse::{changes, read_locks};
 use crate::{Outcome, Statement, With, WithPart};
 
 impl Binder<'_> {
-    /// A statement whose WITH changes data.
+    /// A statement whose WITH changes data, or locks rows.
     pub(super) fn changing_with(&mut self, query: &ast::Query, text: &str) -> Result<Statement> {
         let Some(with) = &query.with else { return Err(Error::internal("a WITH that is not there")) };
         let counts = Counter::of_query(query);
@@ -54,6 +55,12 @@ impl Binder<'_> {
                     _ => None,
                 };
                 (statement, rows)
+            } else if !cte.query.locks.is_empty() {
+                let locking = self.locking(&cte.query, &read_locks(&cte.query.locks));
+                let statement = locking.map_err(|e| locking_within::told(e, &name))?;
+                self.names.environment.truncate(visible);
+                let rows = rows_of(&statement);
+                (statement, Some(rows))
             } else {
                 self.names.environment.push(binding);
                 let item = self.common_table(visible, None, position)?;

@@ -128,7 +128,7 @@ pub(super) fn quoted(name: &str) -> String {
 }
 
 /// The query of a text that the binder writes.
-fn query_of(text: &str) -> Result<Box<ast::Query>> {
+pub(in crate::bind) fn query_of(text: &str) -> Result<Box<ast::Query>> {
     match statement_of(text)? {
         ast::Statement::Query(query) => Ok(query),
         _ => Err(misread(text)),

@@ -78,7 +78,7 @@ impl Binder<'_> {
 }
 
 /// The columns of the rows that a statement gives.
-fn rows_of(statement: &Statement) -> Vec<Field> {
+pub(super) fn rows_of(statement: &Statement) -> Vec<Field> {
     match statement {
         Statement::Query(plan) => fields(plan),
         Statement::Change(change) => change.returning.clone().unwrap_or_default(),

@@ -7,7 +7,7 @@ use sqlparser::ast::{self, Statement as S};
 
 use super::from::table_factor;
 use super::insert::Target;
-use super::{Binder, fold, unsupported};
+use super::{Binder, fold, locking_within, unsupported};
 use crate::parse::{
     Ast, CopyAst, CopySubject, CursorAst, MaintenanceAst, PreparedAst, changes, changes_in_with, set_config,
 };
@@ -186,6 +186,12 @@ impl Binder<'_> {
             return self.set_config(&calls);
         }
         let locks = std::mem::take(&mut self.locks);
+        if std::mem::take(&mut self.locks_within)
+            && locks.is_empty()
+            && let Some(query) = locking_within::as_parts(statement)?
+        {
+            return self.changing_with(&query, text);
+        }
         if let Some(parts) = self.change_of_kin(statement, text)? {
             return Ok(parts);
         }

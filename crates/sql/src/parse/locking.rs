@@ -1,7 +1,8 @@
-//! `FOR UPDATE`, `FOR NO KEY UPDATE`, `FOR SHARE`, `FOR KEY SHARE` behind a query that is a statement: the parser knows two of
-//! them, so all are taken out before it runs.
+//! `FOR UPDATE`, `FOR NO KEY UPDATE`, `FOR SHARE`, `FOR KEY SHARE`: the parser knows two of them. Behind a query that is a statement all are
+//! taken out before it runs. Within parentheses each is written as the one that it knows best, with what it was as the first part of the
+//! table's name: `FOR UPDATE OF "FOR KEY SHARE".t`.
 
-use sqlparser::ast::Ident;
+use sqlparser::ast::{Ident, LockClause, NonBlock, ObjectNamePart};
 use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
 
 use super::window::as_word;
@@ -38,6 +39,72 @@ pub(super) fn take(mut tokens: Vec<TokenWithSpan>) -> (Vec<TokenWithSpan>, Vec<L
         }
     }
     (tokens, taken)
+}
+
+/// The tokens with what locks the rows of queries in parentheses as the parser reads it, and whether there is such.
+pub(super) fn within(tokens: Vec<TokenWithSpan>) -> (Vec<TokenWithSpan>, bool) {
+    let is = |token: &Token, wanted: &[&str]| {
+        as_word(token).is_some_and(|word| wanted.iter().any(|w| word.value.eq_ignore_ascii_case(w)))
+    };
+    // Whether what stands in each of the parentheses around is a query.
+    let mut around = Vec::new();
+    let mut found = Vec::new();
+    for (at, TokenWithSpan { token, .. }) in tokens.iter().enumerate() {
+        match token {
+            Token::LParen => {
+                let first = visible(&tokens, at + 1).next().map(|first| &tokens[first].token);
+                around.push(first.is_some_and(|first| is(first, &["select", "with", "from"])));
+            }
+            Token::RParen => drop(around.pop()),
+            token if around.last() == Some(&true) && is(token, &["for"]) => {
+                found.extend(clause(&tokens, at).map(|(end, lock)| (at, end, lock)));
+            }
+            _ => {}
+        }
+    }
+    let has_some = !found.is_empty();
+    let mut tokens = tokens;
+    for (begin, end, lock) in found.into_iter().rev() {
+        let span = tokens[begin].span;
+        let written = written(&lock).into_iter().map(|token| TokenWithSpan { token, span });
+        tokens.splice(begin..end, written);
+    }
+    (tokens, has_some)
+}
+
+fn written(LockAst { strength, of, wait }: &LockAst) -> Vec<Token> {
+    let mut written = Vec::new();
+    let tables = if of.is_empty() { vec![None] } else { of.iter().map(Some).collect() };
+    for table in tables {
+        written.extend(["for", "update", "of"].map(Token::make_keyword));
+        written.push(Token::make_word(strength.clause(), Some('"')));
+        if let Some(table) = table {
+            written.extend([Token::Period, Token::make_word(&table.value, table.quote_style)]);
+        }
+        match wait {
+            LockWait::Wait => {}
+            LockWait::Skip => written.extend(["skip", "locked"].map(Token::make_keyword)),
+            LockWait::Fail => written.push(Token::make_keyword("nowait")),
+        }
+    }
+    written
+}
+
+/// What [`within`] has written.
+pub(crate) fn read(clauses: &[LockClause]) -> Vec<LockAst> {
+    let read = |clause: &LockClause| {
+        let parts: Vec<&Ident> =
+            clause.of.iter().flat_map(|name| &name.0).filter_map(ObjectNamePart::as_ident).collect();
+        let (first, of) = parts.split_first()?;
+        let strength = LockStrength::ALL.into_iter().find(|strength| strength.clause() == first.value)?;
+        let wait = match clause.nonblock {
+            None => LockWait::Wait,
+            Some(NonBlock::SkipLocked) => LockWait::Skip,
+            Some(NonBlock::Nowait) => LockWait::Fail,
+        };
+        Some(LockAst { strength, of: of.iter().map(|&part| part.clone()).collect(), wait })
+    };
+    clauses.iter().filter_map(read).collect()
 }
 
 /// The next FOR outside of all parentheses.

@@ -40,6 +40,9 @@ pub enum LockStrength {
 }
 
 impl LockStrength {
+    /// From weak to strong.
+    pub const ALL: [Self; 4] = [Self::KeyShare, Self::Share, Self::NoKeyUpdate, Self::Update];
+
     /// As SQL has it.
     pub fn clause(self) -> &'static str {
         match self {

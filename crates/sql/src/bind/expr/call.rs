@@ -268,7 +268,7 @@ impl Binder<'_> {
                     if let ExprKind::Const(Value::Str(field)) = &bound.kind {
                         return self.extract(field, value);
                     }
-                    return unsupported("date_part with anything but a string literal as its field", position);
+                    return call("date_part", vec![bound, self.expr(value)?], position);
                 }
             }
             "list_value" | "list_pack" | "array_value" => {

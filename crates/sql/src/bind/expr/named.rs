@@ -82,10 +82,11 @@ fn constant_integer(expr: &Expr) -> Option<i64> {
     }
 }
 
-/// The field of `extract` and `date_trunc` must be a constant that exists; gives the result's type.
+/// The field of `extract` and `date_trunc`, if it is a constant, is one that exists; gives the result's type.
 fn check_field(function: ScalarFunction, arguments: &mut [Expr], result: SqlType) -> Result<SqlType> {
     let ExprKind::Const(value) = &arguments[0].kind else {
-        return Err(Error::unsupported("a date field that is not a string literal"));
+        // Whole numbers, and seconds with their fraction.
+        return Ok(if function == ScalarFunction::EXTRACT { SqlType::Double } else { result });
     };
     let Value::Str(name) = value else { return Ok(result) };
     let name = name.to_lowercase();
