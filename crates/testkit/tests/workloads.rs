@@ -38,6 +38,24 @@ fn the_conditions_of_tpcc_hold_beside_the_queries_of_chbenchmark() {
     assert_eq!((done + given_up, given_up < 20), (300, true), "{tally:?}");
 }
 
+/// Two warehouses and two terminals, so that payments and orders of the other warehouse reach both.
+#[test]
+fn the_conditions_of_tpcc_hold_however_transactions_are_kept_apart() {
+    const TWO: Scale = Scale { warehouses: 2, ..SMALL };
+    for control in ["serial", "partitioned", "two_phase_locking", "timestamp_ordering"] {
+        let database = database();
+        let mut session = database.connect();
+        tpcc::load(&mut session, &TWO).unwrap();
+        session.run_script(PROCEDURES, |_, result| result.collect().map(drop)).unwrap();
+        session.execute(&format!("SET concurrency_control = {control}"), &[]).unwrap().collect().unwrap();
+        let mut terminals: Vec<_> = (0..2).map(|number| Terminal::new(&database, TWO, number)).collect();
+        let tally = drive(&mut terminals, &tpcc::MIX, LONG, 100).unwrap();
+        assert_eq!(violations(&mut session, &TWO).unwrap(), [], "{control}");
+        let (done, given_up) = ends(&tally);
+        assert_eq!((done + given_up, given_up < 20), (200, true), "{control}: {tally:?}");
+    }
+}
+
 #[test]
 fn smallbank_keeps_its_money() {
     const CUSTOMERS: i64 = 50;

@@ -5,6 +5,7 @@ use functions::{AggregateFunction, Composed, Lambda, ScalarFunction, WindowFunct
 use plan::{Expr, ExprKind};
 use sqlparser::ast::{self, DuplicateTreatment, FunctionArg, FunctionArgExpr, FunctionArguments, ObjectNamePart};
 use sqlparser::ast::{CeilFloorKind, FunctionArgumentClause, NullTreatment, OrderByExpr, TrimWhereField};
+use types::ops::cast::parse::shown_name;
 use types::ops::date;
 use types::{SqlType, Value};
 
@@ -334,7 +335,11 @@ impl Binder<'_> {
                 if let &[argument] = arguments {
                     let sql_type = self.expr(argument)?.sql_type.closed();
                     let is_row = sql_type.structure().is_some_and(|of| of.is_row);
-                    let name = if is_row { "record".to_owned() } else { sql_type.to_string() };
+                    let name = match name {
+                        _ if is_row => "record".to_owned(),
+                        "pg_typeof" => shown_name(sql_type).into_owned(),
+                        _ => sql_type.to_string(),
+                    };
                     return Ok(Expr::constant(Value::str(name), SqlType::Text).at(position));
                 }
             }

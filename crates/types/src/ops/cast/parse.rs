@@ -75,6 +75,16 @@ pub fn message_name(sql_type: SqlType) -> Cow<'static, str> {
     })
 }
 
+/// The name of a type as PostgreSQL shows it: without lengths and digits.
+pub fn shown_name(sql_type: SqlType) -> Cow<'static, str> {
+    match sql_type {
+        SqlType::Time => Cow::Borrowed("time without time zone"),
+        SqlType::Timestamp => Cow::Borrowed("timestamp without time zone"),
+        SqlType::Array(&element) => Cow::Owned(format!("{}[]", shown_name(element))),
+        other => message_name(other),
+    }
+}
+
 /// What to tell the user when `text` could not be read as `sql_type`.
 #[cold]
 pub fn error(bad: Bad, sql_type: SqlType, text: &[u8]) -> Error {
