@@ -108,6 +108,6 @@ mod tests {
         assert_eq!(catalog.drop_schema("s", false, false).unwrap_err().state(), SqlState::DEPENDENT_OBJECTS);
         assert_eq!(catalog.drop_schema("s", false, true), Ok(true));
         assert!(catalog.drop_schema("main", true, true).is_err());
-        assert_eq!(catalog.snapshot().schemas().collect::<Vec<_>>(), ["main"]);
+        assert_eq!(catalog.snapshot().schemas().collect::<Vec<_>>(), ["public"]);
     }
 }

@@ -13,11 +13,11 @@ use crate::{
 };
 
 /// The schema of unqualified names.
-pub const DEFAULT_SCHEMA: &str = "main";
+pub const DEFAULT_SCHEMA: &str = "public";
 /// The schema of what only one session sees. Names without a schema mean what is in it first.
 pub const TEMPORARY_SCHEMA: &str = "pg_temp";
-/// PostgreSQL's name of the default schema, which means the same here.
-const DEFAULT_SCHEMA_ALIAS: &str = "public";
+/// DuckDB's name of the default schema, which means the same here.
+const DEFAULT_SCHEMA_ALIAS: &str = "main";
 
 const INVALID_SCHEMA_NAME: SqlState = SqlState("3F000");
 const INVALID_TABLE_DEFINITION: SqlState = SqlState("42P16");
@@ -528,7 +528,7 @@ mod tests {
         assert_eq!(catalog.create(None, "v", view(), IfExists::Replace), Ok(true));
         let names: Vec<_> =
             catalog.snapshot().entries().map(|(s, n, e)| format!("{s}.{n} {}", e.kind().name())).collect();
-        assert_eq!(names, ["main.orders table", "main.v view"]);
+        assert_eq!(names, ["public.orders table", "public.v view"]);
     }
 
     #[test]

@@ -259,8 +259,7 @@ impl sql::Resolver for Resolver<'_> {
         let table = &self.placed(table);
         let schema = match table.schema.as_deref() {
             None if self.is_temporary(table) => catalog::TEMPORARY_SCHEMA,
-            None | Some("public") => catalog::DEFAULT_SCHEMA,
-            Some(schema) => schema,
+            schema => catalog::canonical(schema),
         };
         let is_owned = |entry: &&SequenceEntry| {
             let owner = entry.owner.as_ref();

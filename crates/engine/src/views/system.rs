@@ -16,7 +16,7 @@ mod triggers;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use catalog::{CatalogSnapshot, Filling, IndexPart, TableEntry, Unique};
+use catalog::{CatalogSnapshot, DEFAULT_SCHEMA, Filling, IndexPart, TableEntry, Unique};
 use io::MemorySource;
 use types::{Collation, EnumType, SqlType, Value};
 
@@ -31,8 +31,6 @@ const PG_CATALOG: &str = "pg_catalog";
 const DATABASE: &str = "morseldb";
 /// Who owns everything.
 const OWNER: &str = "morseldb";
-/// The schema of names that have none.
-const DEFAULT_SCHEMA: &str = "main";
 
 /// A table of the system.
 struct SystemTable {

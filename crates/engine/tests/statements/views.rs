@@ -152,7 +152,7 @@ fn memory_is_told_by_who_has_it() {
     rows(&mut one, "insert into keyed select i, t from numbers");
     let of_tables = "select name, part from memory_usage() where owner = 'table' and bytes > 0 and charged and query_id is null \
                      and part = 'keys'";
-    assert_eq!(texts(&mut two, of_tables), [["main.keyed", "keys"]]);
+    assert_eq!(texts(&mut two, of_tables), [["public.keyed", "keys"]]);
     let sql = "select sum(bytes) > 100000, count(distinct name) from memory_usage() where owner = 'table'";
     assert_eq!(texts(&mut two, sql), [["true", "2"]]);
     let result = one.execute(SLOW, &[]).unwrap();

@@ -126,7 +126,7 @@ pub(super) const SYSTEM: &[Composed] = &[
         &["database", "schema"],
         "array_contains(current_schemas(true), CAST(schema AS text)) AND database = current_database()",
         "Whether names without a schema are looked for in a schema.",
-        ("in_search_path('morseldb', 'main')", "true"),
+        ("in_search_path('morseldb', 'public')", "true"),
     ),
     scalar(
         &["pg_my_temp_schema"],
@@ -349,14 +349,14 @@ pub(super) const SYSTEM: &[Composed] = &[
         "(SELECT min(own_number) FROM (SELECT c.oid AS own_number, c.relname AS own_name, n.nspname AS own_schema \
          FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace) AS own WHERE CAST(t AS text) \
          IN (CAST(own_number AS text), own_name, own_schema || '.' || own_name, \
-         CASE own_schema WHEN 'main' THEN 'public.' || own_name END))",
+         CASE own_schema WHEN 'public' THEN 'main.' || own_name END))",
         "The number of a table, view, sequence or index, by its name or number.",
         ("to_regclass('nothing' || '_here')", "NULL"),
     ),
     scalar(
         &["pg_get_serial_sequence"],
         &["t", "part"],
-        "(SELECT max(CASE own_schema WHEN 'main' THEN 'public' ELSE own_schema END || '.' || own_name) FROM (SELECT \
+        "(SELECT max(own_schema || '.' || own_name) FROM (SELECT \
          d.refobjid AS own_table, a.attname AS own_part, n.nspname AS own_schema, c.relname AS own_name \
          FROM pg_catalog.pg_depend d JOIN pg_catalog.pg_class c ON c.oid = d.objid \
          JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
@@ -378,7 +378,7 @@ pub(super) const SYSTEM: &[Composed] = &[
         &["t"],
         "(SELECT max(nspname) FROM pg_catalog.pg_namespace WHERE nspname = t)",
         "The name of a schema; NULL if there is none.",
-        ("to_regnamespace('main')", "main"),
+        ("to_regnamespace('public')", "public"),
     ),
     scalar(
         &["to_regrole"],

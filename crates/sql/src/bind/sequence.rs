@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use base::{Error, Result, SqlState};
-use catalog::{DEFAULT_SCHEMA, Filling, Owner};
+use catalog::{DEFAULT_SCHEMA, Filling, Owner, canonical};
 use functions::sequence::{Shape, check_bounds};
 use functions::{ScalarFunction, Sequence};
 use plan::{Expr, ExprKind};
@@ -82,7 +82,7 @@ impl Binder<'_> {
                     .at(position));
             }
         };
-        let schema = schema.filter(|s| s != "public").unwrap_or_else(|| DEFAULT_SCHEMA.to_owned());
+        let schema = canonical(schema.as_deref()).to_owned();
         Ok(Some(Some(Owner { schema, table: table.clone(), column: column.clone() })))
     }
 
@@ -102,9 +102,9 @@ impl Binder<'_> {
         };
         let bare = ObjectName { schema: None, ..table.name.clone() };
         let name = free_name(&bare, Some(column), "seq", is_taken);
-        let shown = match table.name.schema.as_deref() {
-            None | Some("public" | DEFAULT_SCHEMA) => name.clone(),
-            Some(schema) => format!("{schema}.{name}"),
+        let shown = match canonical(table.name.schema.as_deref()) {
+            DEFAULT_SCHEMA => name.clone(),
+            schema => format!("{schema}.{name}"),
         };
         let sequence = Sequence::new(shown, shape);
         table.sequences.push((name, column.to_owned(), sequence.clone()));
