@@ -80,6 +80,21 @@ def execute(query: str, parameters: _Sequence[_Any] | None = None) -> Connection
     return default_connection().execute(query, parameters)
 
 
+def read_csv(path: _Any, **options: _Any) -> Relation:
+    """The rows of CSV files, by the default database."""
+    return default_connection().read_csv(path, **options)
+
+
+def read_parquet(path: _Any, **options: _Any) -> Relation:
+    """The rows of Parquet files, by the default database."""
+    return default_connection().read_parquet(path, **options)
+
+
+def read_json(path: _Any, **options: _Any) -> Relation:
+    """The rows of JSON files, by the default database."""
+    return default_connection().read_json(path, **options)
+
+
 __all__ = [
     "BINARY",
     "Binary",
@@ -112,6 +127,9 @@ __all__ = [
     "default_connection",
     "execute",
     "paramstyle",
+    "read_csv",
+    "read_json",
+    "read_parquet",
     "sql",
     "threadsafety",
 ]

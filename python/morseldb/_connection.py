@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import os
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
@@ -13,7 +14,7 @@ from typing import Any, TypeVar
 from . import _errors, _frames
 from ._errors import InterfaceError, ProgrammingError, native
 from ._morseldb import Result, Session
-from ._relation import Fetching, Relation
+from ._relation import Fetching, Relation, Source, quoted, text_of
 
 Parameters = Sequence[Any] | None
 Self = TypeVar("Self", bound="Cursor")
@@ -129,8 +130,15 @@ class Cursor(Fetching):
         values = _listed(parameters)
         result = self._run(query, values, find, remembering)
         # A relation that runs again sees the same data frames. It does not keep the caller's other variables.
-        run = functools.partial(self._again, query, values, found)
-        return Relation(run, result)
+        return self._relation(query, values, found, result)
+
+    def _relation(
+        self, query: str, parameters: list[Any], frames: Mapping[str, Any], result: Result | None = None
+    ) -> Relation:
+        """The relation of a query that is run now, unless it runs already."""
+        run = functools.partial(self._again, query, parameters, frames)
+        source = Source(query, parameters, frames, self._relation)
+        return Relation(run, run() if result is None else result, source)
 
     def _again(self, query: str, parameters: list[Any], frames: Mapping[str, Any]) -> Result:
         return native(self._connected().execute, query, parameters, frames.get)
@@ -139,8 +147,23 @@ class Cursor(Fetching):
 
     def table(self, name: str) -> Relation:
         """All rows of a table."""
-        quoted = ".".join('"' + part.replace('"', '""') + '"' for part in name.split("."))
-        return self.sql(f"SELECT * FROM {quoted}")
+        return self.sql(f"SELECT * FROM {'.'.join(map(quoted, name.split('.')))}")
+
+    def read_csv(self, path: str | os.PathLike[str] | Sequence[str], **options: Any) -> Relation:
+        """The rows of CSV files; options are those of SQL's ``read_csv``: ``read_csv("f.csv", delim=";")``."""
+        return self._read_files("read_csv", path, options)
+
+    def read_parquet(self, path: str | os.PathLike[str] | Sequence[str], **options: Any) -> Relation:
+        """The rows of Parquet files."""
+        return self._read_files("read_parquet", path, options)
+
+    def read_json(self, path: str | os.PathLike[str] | Sequence[str], **options: Any) -> Relation:
+        """The rows of JSON files."""
+        return self._read_files("read_json", path, options)
+
+    def _read_files(self, reader: str, path: Any, options: Mapping[str, Any]) -> Relation:
+        given = [_literal(path), *(f"{name} = {_literal(value)}" for name, value in options.items())]
+        return self.sql(f"SELECT * FROM {reader}({', '.join(given)})")
 
     @property
     def rowcount(self) -> int:
@@ -317,6 +340,19 @@ def _listed(parameters: Parameters) -> list[Any]:
     if isinstance(parameters, Set):
         raise ProgrammingError("a set has no order: parameters are a sequence of values: (1, 'a')")
     return [None if type(value).__name__ in _MISSING and _is_pandas(value) else value for value in parameters]
+
+
+def _literal(value: Any) -> str:
+    """A value of an option as SQL has it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (int, float)):
+        return repr(value)
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{_literal(name)}: {_literal(each)}" for name, each in value.items()) + "}"
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(map(_literal, value)) + "]"
+    return text_of(value if isinstance(value, str) else str(os.fspath(value)))
 
 
 def _is_pandas(value: Any) -> bool:

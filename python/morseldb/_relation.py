@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
+import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 from . import _pandas, _polars
@@ -151,14 +153,38 @@ class _Stream:
         return self._capsule
 
 
+@dataclasses.dataclass(frozen=True)
+class Source:
+    """What a relation is of: a query, the values of its parameters, and the data frames that it names."""
+
+    query: str
+    parameters: list[Any]
+    frames: Mapping[str, Any]
+    #: Makes the relation of another query.
+    start: Callable[[str, list[Any], Mapping[str, Any]], Relation]
+
+    def inside(self, name: str) -> str:
+        """The query as a table of that name in FROM."""
+        query = self.query.rstrip().rstrip(";")
+        return f"(\n{query}\n) AS {quoted(name)}"
+
+
+def quoted(name: str) -> str:
+    """A name as SQL has it."""
+    return '"' + name.replace('"', '""') + '"'
+
+
 class Relation(Fetching):
     """A query's result that can be looked at, read in several ways, and used in FROM of other queries.
 
-    The query starts when the relation is made; whoever reads all of it a second time runs it again.
+    The query starts when the relation is made; whoever reads all of it a second time runs it again. Relations are made of
+    relations, each a query of its own, in which SQL's expressions stand: ``con.table("t").filter("a > 1").order("b DESC")``.
     """
 
-    def __init__(self, run: Callable[[], Result], result: Result) -> None:
+    def __init__(self, run: Callable[[], Result], result: Result, source: Source | None = None) -> None:
         self._run = run
+        self._source = source
+        self.alias = "relation"
         # What a statement without rows did: it is not run again.
         self._did = None if result.has_rows() else result.tag()
         self._result: Result | None = result
@@ -224,3 +250,130 @@ class Relation(Fetching):
             raise InterfaceError("the result is closed")
         text, rows, more = native(result.render, limit, shutil.get_terminal_size().columns)
         return text + (f"first {rows} rows" if more else f"{rows} row{'' if rows == 1 else 's'}")
+
+    def _derived(self, query: Callable[..., str], *others: Relation) -> Relation:
+        """The relation of a query over these relations, whose places in FROM it is told."""
+        parts = []
+        for relation in (self, *others):
+            relation._check_rows()
+            if relation._source is None:
+                raise InterfaceError("this relation is of no query")
+            parts.append(relation._source)
+        given = [part for part in parts if part.parameters]
+        if len(given) > 1 and any("$" in part.query for part in given):
+            raise InterfaceError("two relations with parameters like $1: write them as ?")
+        names = [relation.alias for relation in (self, *others)]
+        if len(set(names)) < len(names):
+            names = [f"{name}_{number}" for number, name in enumerate(names, 1)]
+        text = query(*(part.inside(name) for part, name in zip(parts, names)))
+        parameters = given[0].parameters if len(given) == 1 else [value for part in given for value in part.parameters]
+        frames = {name: frame for part in parts for name, frame in part.frames.items()}
+        return parts[0].start(text, parameters, frames)
+
+    def set_alias(self, alias: str) -> Relation:
+        """The same with the name that conditions of a join know it by."""
+        relation = self._derived(lambda table: f"SELECT * FROM {table}")
+        relation.alias = alias
+        return relation
+
+    def filter(self, condition: str) -> Relation:
+        """The rows for which a condition is true."""
+        return self._derived(lambda table: f"SELECT * FROM {table} WHERE {condition}")
+
+    def select(self, *columns: str) -> Relation:
+        """Columns, or expressions of them: ``select("a", "b + 1 AS c")``, ``select("* EXCLUDE (b)")``."""
+        return self._derived(lambda table: f"SELECT {', '.join(columns)} FROM {table}")
+
+    project = select
+
+    def aggregate(self, columns: str, group_by: str = "") -> Relation:
+        """Aggregates: ``aggregate("city, sum(price)")``, by what is no aggregate, or by ``group_by``."""
+        return self._derived(lambda table: f"SELECT {columns} FROM {table} GROUP BY {group_by or 'ALL'}")
+
+    def order(self, *keys: str) -> Relation:
+        """The rows in an order: ``order("a DESC", "b")``."""
+        return self._derived(lambda table: f"SELECT * FROM {table} ORDER BY {', '.join(keys)}")
+
+    sort = order
+
+    def limit(self, rows: int, offset: int = 0) -> Relation:
+        """So many of the first rows, after others that are passed over."""
+        return self._derived(lambda table: f"SELECT * FROM {table} LIMIT {int(rows)} OFFSET {int(offset)}")
+
+    def distinct(self) -> Relation:
+        """Each row once."""
+        return self._derived(lambda table: f"SELECT DISTINCT * FROM {table}")
+
+    def union(self, other: Relation) -> Relation:
+        """The rows of both, those that are equal too."""
+        return self._derived(lambda one, two: f"SELECT * FROM {one} UNION ALL SELECT * FROM {two}", other)
+
+    def intersect(self, other: Relation) -> Relation:
+        """The rows that are in both, each once."""
+        return self._derived(lambda one, two: f"SELECT * FROM {one} INTERSECT SELECT * FROM {two}", other)
+
+    def except_(self, other: Relation) -> Relation:
+        """The rows that are not in the other one, each once."""
+        return self._derived(lambda one, two: f"SELECT * FROM {one} EXCEPT SELECT * FROM {two}", other)
+
+    def join(self, other: Relation, on: str, how: str = "inner") -> Relation:
+        """The pairs for which a condition is true, or whose columns of these names are equal: ``join(other, "id, day")``.
+
+        In a condition the two are known by their aliases (:meth:`set_alias`). ``how`` is ``inner``, ``left``, ``right``,
+        ``full``, ``semi`` or ``anti``.
+        """
+        kinds = ("inner", "left", "right", "full", "semi", "anti")
+        if how.lower() not in kinds:
+            raise ProgrammingError(f'"{how}" is no kind of join: there are {", ".join(kinds)}')
+        names = [name.strip() for name in on.split(",")]
+        is_names = all(name.isidentifier() for name in names)
+        condition = f"USING ({', '.join(names)})" if is_names else f"ON {on}"
+        return self._derived(lambda one, two: f"SELECT * FROM {one} {how} JOIN {two} {condition}", other)
+
+    def query(self, name: str, sql: str) -> Relation:
+        """Another query, in which the relation is a table of that name."""
+        return self._derived(lambda table: f"WITH {quoted(name)} AS (SELECT * FROM {table}) {sql}")
+
+    def describe(self) -> Relation:
+        """What is in each column: least and greatest values, how many there are, how many are NULL."""
+        return self._derived(lambda table: f"SUMMARIZE SELECT * FROM {table}")
+
+    def explain(self) -> str:
+        """How the query is run."""
+        rows = self._derived(lambda table: f"EXPLAIN SELECT * FROM {table}").fetchall()
+        return "\n".join(row[0] for row in rows)
+
+    def create(self, table: str) -> None:
+        """Makes a table of the rows."""
+        self._derived(lambda inside: f"CREATE TABLE {_parts(table)} AS SELECT * FROM {inside}")
+
+    to_table = create
+
+    def insert_into(self, table: str) -> None:
+        """Adds the rows to a table, by the places of the columns."""
+        self._derived(lambda inside: f"INSERT INTO {_parts(table)} SELECT * FROM {inside}")
+
+    def to_parquet(self, path: str | os.PathLike[str]) -> None:
+        """Writes the rows to a Parquet file."""
+        self._to(path, "FORMAT parquet")
+
+    write_parquet = to_parquet
+
+    def to_csv(self, path: str | os.PathLike[str], header: bool = True, sep: str = ",") -> None:
+        """Writes the rows to a CSV file."""
+        self._to(path, f"FORMAT csv, HEADER {'true' if header else 'false'}, DELIMITER {text_of(sep)}")
+
+    write_csv = to_csv
+
+    def _to(self, path: str | os.PathLike[str], options: str) -> None:
+        self._derived(lambda table: f"COPY (SELECT * FROM {table}) TO {text_of(os.fspath(path))} ({options})")
+
+
+def _parts(name: str) -> str:
+    """A name with its schema as SQL has it."""
+    return ".".join(quoted(part) for part in name.split("."))
+
+
+def text_of(value: str) -> str:
+    """A text as SQL has it."""
+    return "'" + value.replace("'", "''") + "'"

@@ -28,6 +28,58 @@ def test_relations_can_be_read_again(con):
     assert con.table("t").fetchall() == []
 
 
+def test_relations_of_relations(con, tmp_path):
+    con.execute("create table t as select x as k, x % 3 as g, 'row ' || x as s from generate_series(1, 9) a(x);")
+    t = con.table("t")
+    assert t.filter("k > 7").select("k", "s || '!' as said").order("k desc").fetchall() == [(9, "row 9!"), (8, "row 8!")]
+    assert t.aggregate("g, sum(k) as total").order("g").fetchall() == [(0, 18), (1, 12), (2, 15)]
+    assert t.aggregate("max(k)", "g").order("1").fetchall() == [(7,), (8,), (9,)]
+    assert t.order("k").limit(2, offset=3).select("k").fetchall() == [(4,), (5,)]
+    assert t.select("g").distinct().order("g").fetchall() == [(0,), (1,), (2,)]
+    some = con.sql("select 1 as k, 10 as v union all select 2, 20 -- two")
+    assert t.join(some, "k").select("s", "v").order("v").fetchall() == [("row 1", 10), ("row 2", 20)]
+    left = t.set_alias("a").join(some.set_alias("b"), "a.k = b.k + 1", how="left").filter("v is not null")
+    assert left.select("s").order("s").fetchall() == [("row 2",), ("row 3",)]
+    assert t.join(some, "k", how="anti").aggregate("count(*)").fetchone() == (7,)
+    assert t.join(t, "k").aggregate("count(*)").fetchone() == (9,)
+    both = some.union(some)
+    assert both.aggregate("count(*)").fetchone() == (4,)
+    assert both.intersect(some).order("k").fetchall() == [(1, 10), (2, 20)]
+    assert t.select("k").except_(some.select("k")).aggregate("min(k)").fetchone() == (3,)
+    assert t.query("mine", "select count(*) from mine m, mine n").fetchone() == (81,)
+    assert "scan t" in t.filter("k > 2").explain()
+    assert t.describe().columns[0] == "column_name"
+    with pytest.raises(morseldb.ProgrammingError, match="nothing"):
+        t.filter("nothing > 1")
+    with pytest.raises(morseldb.ProgrammingError, match="kind of join"):
+        t.join(some, "k", how="sideways")
+    # Parameters and data frames go with them.
+    given = con.sql("select * from t where k >= ? and k <= ?", [4, 5])
+    assert given.filter("k > 4").union(con.sql("select * from t where k = ?", [1])).select("k").order("k").fetchall() == [
+        (1,),
+        (5,),
+    ]
+    numbered = con.sql("select * from t where k = $1", [4])
+    assert numbered.select("k + 1").fetchall() == [(5,)]
+    with pytest.raises(morseldb.InterfaceError, match="write them as"):
+        numbered.union(given)
+    # What they are written to.
+    t.filter("k <= 3").create("firsts")
+    t.filter("k = 9").insert_into("firsts")
+    assert con.execute("select count(*), max(k) from firsts").fetchone() == (4, 9)
+    with pytest.raises(morseldb.ProgrammingError):
+        t.create("firsts")
+    t.order("k").to_parquet(tmp_path / "t.parquet")
+    assert con.read_parquet(tmp_path / "t.parquet").aggregate("sum(k)").fetchone() == (45,)
+    t.order("k").to_csv(str(tmp_path / "it's.csv"), sep=";")
+    assert con.read_csv(tmp_path / "it's.csv", delim=";", header=True).limit(1).fetchone() == (1, 1, "row 1")
+    assert con.read_csv([str(tmp_path / "it's.csv")], types={"k": "text"}, delim=";").limit(1).fetchone()[0] == "1"
+    assert morseldb.read_parquet(tmp_path / "t.parquet").filter("k = 2").fetchone() == (2, 2, "row 2")
+    created = con.sql("create table nothing (a integer)")
+    with pytest.raises(morseldb.InterfaceError, match="gives no rows"):
+        created.filter("a > 1")
+
+
 def test_show(con, capsys):
     con.sql("select 'a\nb' as x, -1 as n").show()
     text = capsys.readouterr().out
