@@ -51,6 +51,8 @@ struct Parts {
 /// Writes each row to the file of its part.
 pub struct PartitionedWriter {
     folder: PathBuf,
+    /// Where the files take the place of others once all of them are there; until then they are in `folder`.
+    replaced: Option<Replaced>,
     extension: &'static str,
     /// The columns by whose values rows are parted, and those that are written.
     by: Vec<usize>,
@@ -122,9 +124,8 @@ impl PartitionedWriter {
                 "OVERWRITE_OR_IGNORE writes into it all the same, APPEND keeps what is there, OVERWRITE takes it away",
             ));
         }
-        if is_filled && parts.anew {
-            empty(&folder)?;
-        }
+        let replaced = (is_filled && parts.anew).then(|| Replaced::of(&folder)).transpose()?;
+        let folder = replaced.as_ref().map_or(folder, |replaced| replaced.aside.clone());
         let pattern = match parts.pattern {
             Some(pattern) if parts.append && !pattern.contains(UNIQUE) => format!("{pattern}_{UNIQUE}"),
             Some(pattern) => pattern,
@@ -135,6 +136,7 @@ impl PartitionedWriter {
         Ok(Self {
             names: by.iter().map(|&column| encoded(&fields[column].name)).collect(),
             folder,
+            replaced,
             extension,
             by,
             written,
@@ -212,17 +214,44 @@ fn checked_pattern(name: &str, value: &str) -> Result<String> {
     }
 }
 
-/// Takes away all that is in a folder.
-fn empty(folder: &Path) -> Result<()> {
-    let wrong = |e| open_error(folder, &e);
-    for entry in fs::read_dir(folder).map_err(wrong)? {
-        let entry = entry.map_err(wrong)?;
-        let is_folder = entry.file_type().map_err(wrong)?.is_dir();
-        let path = entry.path();
-        let removed = if is_folder { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
-        removed.map_err(wrong)?;
+/// A folder whose files go when others are complete, which until then lie in a folder of their own inside. That goes in any case.
+struct Replaced {
+    folder: PathBuf,
+    aside: PathBuf,
+}
+
+impl Replaced {
+    fn of(folder: &Path) -> Result<Self> {
+        let aside = folder.join(format!(".new-{:032x}", random_bits()));
+        fs::create_dir(&aside).map_err(|e| open_error(&aside, &e))?;
+        Ok(Self { folder: folder.to_owned(), aside })
     }
-    Ok(())
+
+    /// What was in the folder goes, and what is new is there.
+    fn take_place(self) -> Result<()> {
+        let wrong = |e| open_error(&self.folder, &e);
+        for entry in fs::read_dir(&self.folder).map_err(wrong)? {
+            let entry = entry.map_err(wrong)?;
+            let path = entry.path();
+            if path == self.aside {
+                continue;
+            }
+            let is_folder = entry.file_type().map_err(wrong)?.is_dir();
+            let removed = if is_folder { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
+            removed.map_err(wrong)?;
+        }
+        for entry in fs::read_dir(&self.aside).map_err(wrong)? {
+            let entry = entry.map_err(wrong)?;
+            fs::rename(entry.path(), self.folder.join(entry.file_name())).map_err(wrong)?;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Replaced {
+    fn drop(&mut self) {
+        _ = fs::remove_dir_all(&self.aside);
+    }
 }
 
 /// Bits that nobody foresees.
@@ -252,6 +281,7 @@ impl ChunkWriter for PartitionedWriter {
     }
 
     fn finish(mut self: Box<Self>) -> Result<()> {
-        self.close()
+        self.close()?;
+        self.replaced.take().map_or(Ok(()), Replaced::take_place)
     }
 }
