@@ -368,15 +368,26 @@ fn clock(draft: &mut Draft, negative: bool, token: &[u8], minutes: bool) -> Resu
 /// What follows the `P` of an ISO 8601 duration with designators.
 fn iso8601(mut rest: &[u8], negate: bool) -> Result<Interval, Bad> {
     let mut draft = Draft::default();
-    let mut in_time = false;
+    let (mut in_time, mut is_first) = (false, true);
     while let Some(&first) = rest.first() {
         if matches!(first, b'T' | b't') && !in_time {
-            in_time = true;
+            (in_time, is_first) = (true, true);
             rest = &rest[1..];
             continue;
         }
         let (negative, number) = sign(rest);
-        let end = number.iter().position(|b| !matches!(b, b'0'..=b'9' | b'.')).ok_or(Bad::Syntax)?;
+        let end = number.iter().position(|b| !matches!(b, b'0'..=b'9' | b'.')).unwrap_or(number.len());
+        let is_alternative = matches!(number.get(end), None | Some(b'-' | b':' | b'T' | b't'));
+        if is_alternative && !std::mem::take(&mut is_first) {
+            return Err(Bad::Syntax);
+        }
+        if is_alternative {
+            rest = if in_time { alternative_time(rest, &mut draft)? } else { alternative_date(rest, &mut draft)? };
+            // A time begins anew.
+            is_first = matches!(rest.first(), Some(b'T' | b't'));
+            continue;
+        }
+        is_first = false;
         let amount = amount(negative, &number[..end])?;
         let unit = match (in_time, number[end].to_ascii_uppercase()) {
             (false, b'Y') => "year",
@@ -392,4 +403,56 @@ fn iso8601(mut rest: &[u8], negate: bool) -> Result<Interval, Bad> {
         rest = &number[end + 1..];
     }
     draft.finish(negate)
+}
+
+/// The next number of the alternative form, with its sign, and what follows it.
+fn next_number(text: &[u8]) -> Result<(Amount, usize, &[u8]), Bad> {
+    let (negative, number) = sign(text);
+    let end = number.iter().position(|b| !matches!(b, b'0'..=b'9' | b'.')).unwrap_or(number.len());
+    let digits = if number[..end].contains(&b'.') { 0 } else { end };
+    Ok((amount(negative, &number[..end])?, digits, &number[end..]))
+}
+
+/// The parts of a number in which they stand side by side, as in `20240131`.
+fn side_by_side(all: &Amount) -> [Amount; 3] {
+    let part = |whole: i64| Amount { whole, fraction: 0.0, micros: 0, negative: all.negative };
+    [part(all.whole / 10_000), part(all.whole / 100 % 100), part(all.whole % 100)]
+}
+
+/// `0001-02-03` or `00010203` behind the `P`: years, months and days.
+fn alternative_date<'t>(text: &'t [u8], draft: &mut Draft) -> Result<&'t [u8], Bad> {
+    let (first, digits, mut rest) = next_number(text)?;
+    if digits == 8 && rest.first() != Some(&b'-') {
+        for (part, unit) in side_by_side(&first).into_iter().zip(["year", "month", "day"]) {
+            draft.unit(part, unit)?;
+        }
+        return Ok(rest);
+    }
+    draft.unit(first, "year")?;
+    for unit in ["month", "day"] {
+        let [b'-', behind @ ..] = rest else { break };
+        let (part, _, behind) = next_number(behind)?;
+        draft.unit(part, unit)?;
+        rest = behind;
+    }
+    if matches!(rest.first(), None | Some(b'T' | b't')) { Ok(rest) } else { Err(Bad::Syntax) }
+}
+
+/// `04:05:06` or `040506` behind the `T`: hours, minutes and seconds.
+fn alternative_time<'t>(text: &'t [u8], draft: &mut Draft) -> Result<&'t [u8], Bad> {
+    let (first, digits, mut rest) = next_number(text)?;
+    if digits == 6 && rest.is_empty() {
+        for (part, unit) in side_by_side(&first).into_iter().zip(["hour", "minute", "second"]) {
+            draft.unit(part, unit)?;
+        }
+        return Ok(rest);
+    }
+    draft.unit(first, "hour")?;
+    for unit in ["minute", "second"] {
+        let [b':', behind @ ..] = rest else { break };
+        let (part, _, behind) = next_number(behind)?;
+        draft.unit(part, unit)?;
+        rest = behind;
+    }
+    if rest.is_empty() { Ok(rest) } else { Err(Bad::Syntax) }
 }
