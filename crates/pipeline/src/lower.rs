@@ -175,10 +175,11 @@ impl<'a> Lowering<'a> {
                 pipes
             }
             Op::Map { input, columns } => {
-                let used = columns.iter().filter(|(c, _)| needed.contains(c)).map(|(_, e)| e);
-                let mut pipes = self.node(input, &with_columns_of(needed, used))?;
+                // A call that does something is made, whoever reads its value.
+                let used: Vec<_> = columns.iter().filter(|(c, e)| needed.contains(c) || e.is_volatile()).collect();
+                let mut pipes = self.node(input, &with_columns_of(needed, used.iter().map(|(_, e)| e)))?;
                 for pipe in &mut pipes {
-                    for (column, expr) in columns.iter().filter(|(c, _)| needed.contains(c)) {
+                    for (column, expr) in &used {
                         self.expressions.define(pipe, *column, expr)?;
                     }
                 }

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use base::{IdMap, Result};
-use plan::{ColumnId, CteId, Expr, JoinKind, Node, Op, Plan, SetOperation, TableId, TableInfo};
+use plan::{AggregateCall, ColumnId, CteId, Expr, JoinKind, Node, Op, Plan, SetOperation, TableId, TableInfo};
 
 use super::unique::{equal_columns, is_unique};
 use crate::Check;
@@ -46,6 +46,13 @@ fn with<'a>(needed: &Columns, exprs: impl IntoIterator<Item = &'a Expr>) -> Colu
     all
 }
 
+/// Whether some call in the operator or below does something besides giving a value.
+fn does_something(node: &Node) -> bool {
+    let mut found = false;
+    node.walk(&mut |node| found |= node.expressions().any(Expr::is_volatile));
+    found
+}
+
 impl Pruner<'_> {
     /// The node without what `needed` does not ask for. `ordered`: the order of rows counts.
     fn node(&mut self, node: Node, needed: &Columns, ordered: bool) -> Result<Node> {
@@ -63,7 +70,9 @@ impl Pruner<'_> {
                 Op::CteScan { cte, columns }
             }
             Op::Values { columns, rows } => {
-                let kept: Vec<bool> = columns.iter().map(|c| needed.contains(c)).collect();
+                let is_volatile = |at: usize| rows.iter().any(|row| row[at].is_volatile());
+                let kept: Vec<bool> =
+                    columns.iter().enumerate().map(|(at, c)| needed.contains(c) || is_volatile(at)).collect();
                 let mut at = kept.iter();
                 let columns = columns.into_iter().filter(|_| at.next() == Some(&true)).collect();
                 let rows = rows
@@ -77,7 +86,8 @@ impl Pruner<'_> {
                 Op::Filter { input: Box::new(self.node(*input, &needed, ordered)?), predicates }
             }
             Op::Map { input, mut columns } => {
-                columns.retain(|(c, _)| needed.contains(c));
+                // What a call does is done, whoever reads its value.
+                columns.retain(|(c, e)| needed.contains(c) || e.is_volatile());
                 let needed = with(needed, columns.iter().map(|(_, e)| e));
                 let input = self.node(*input, &needed, ordered)?;
                 if columns.is_empty() {
@@ -90,7 +100,12 @@ impl Pruner<'_> {
                 if self.is_useless(&kind, &left, &right, &condition, needed, used(&right)) {
                     return self.node(*left, needed, false);
                 }
-                if kind == JoinKind::Inner && condition.is_empty() && !used(&left) && exactly_one_row(&left) {
+                if kind == JoinKind::Inner
+                    && condition.is_empty()
+                    && !used(&left)
+                    && exactly_one_row(&left)
+                    && !does_something(&left)
+                {
                     return self.node(*right, needed, false);
                 }
                 let needed = with(needed, &condition);
@@ -99,7 +114,8 @@ impl Pruner<'_> {
                 Op::Join { kind, left, right, condition, build }
             }
             Op::Aggregate { input, groups, mut aggregates } => {
-                aggregates.retain(|(c, _)| needed.contains(c));
+                let is_volatile = |call: &AggregateCall| call.expressions().any(Expr::is_volatile);
+                aggregates.retain(|(c, call)| needed.contains(c) || is_volatile(call));
                 let exprs = aggregates.iter().flat_map(|(_, a)| a.expressions());
                 let needed = with(&Columns::new(), groups.iter().map(|(_, e)| e).chain(exprs));
                 Op::Aggregate { input: Box::new(self.node(*input, &needed, false)?), groups, aggregates }
@@ -119,7 +135,9 @@ impl Pruner<'_> {
                 Op::Sort { input: Box::new(self.node(*input, &needed, false)?), keys, limit, offset }
             }
             Op::Window { input, mut keys, mut functions } => {
-                functions.retain(|(c, _)| needed.contains(c));
+                if !keys.iter().any(|key| key.expr.is_volatile()) {
+                    functions.retain(|(c, call)| needed.contains(c) || call.expressions().any(Expr::is_volatile));
+                }
                 if functions.is_empty() {
                     return self.node(*input, needed, false);
                 }
@@ -185,8 +203,8 @@ impl Pruner<'_> {
         match kind {
             JoinKind::Mark(mark) => !needed.contains(mark),
             JoinKind::Left => !right_used && is_unique(right, &equal_columns(condition, right), self.tables),
-            JoinKind::Single => !right_used,
-            JoinKind::Inner => !right_used && condition.is_empty() && exactly_one_row(right),
+            JoinKind::Single => !right_used && !does_something(right),
+            JoinKind::Inner => !right_used && condition.is_empty() && exactly_one_row(right) && !does_something(right),
             _ => false,
         }
     }

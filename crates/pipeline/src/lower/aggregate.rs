@@ -41,7 +41,9 @@ impl Lowering<'_> {
         rows: f64,
         needed: &Needed,
     ) -> Result<Vec<Pipe>> {
-        let wanted: Vec<&(ColumnId, AggregateCall)> = aggregates.iter().filter(|(c, _)| needed.contains(c)).collect();
+        let does_something = |call: &AggregateCall| call.expressions().any(plan::Expr::is_volatile);
+        let wanted: Vec<&(ColumnId, AggregateCall)> =
+            aggregates.iter().filter(|(c, call)| needed.contains(c) || does_something(call)).collect();
         if let Some((_, call)) = wanted.iter().find(|(_, a)| a.distinct && !a.function.ignores_duplicates()) {
             return Err(Error::internal("a DISTINCT aggregate was not rewritten").at(call.position));
         }

@@ -1,7 +1,7 @@
 //! VALUES.
 
 use base::{Error, Result, SqlState};
-use plan::{ColumnId, ColumnInfo, Expr, Node, Op, SetOperation};
+use plan::{ColumnId, ColumnInfo, Expr, Node, Op, SetOperation, SortKey};
 use sqlparser::ast::{self, Parens};
 use types::{SqlType, Value};
 
@@ -50,14 +50,7 @@ impl Binder<'_> {
         let names: Vec<String> = (1..=width).map(|i| format!("column{i}")).collect();
         // Subqueries are no constants: such rows are computed on top of a row without columns.
         if bound.iter().flatten().any(Expr::has_subquery) {
-            let mut inputs = Vec::with_capacity(bound.len());
-            for row in bound {
-                inputs.push(self.computed_row(one_row(), row));
-            }
-            return match inputs.len() {
-                1 => Ok(inputs.remove(0)),
-                _ => self.plan.combine(SetOperation::Union, true, inputs),
-            };
+            return self.computed_rows(bound);
         }
         let mut output = Vec::with_capacity(width);
         for (index, (name, sql_type)) in names.into_iter().zip(types).enumerate() {
@@ -72,6 +65,22 @@ impl Binder<'_> {
             columns.push(self.plan.number_rows(&mut bound));
         }
         Ok(Bound { node: Node::new(Op::Values { columns, rows: bound }), output })
+    }
+
+    /// Rows of VALUES that are computed, in their order.
+    fn computed_rows(&mut self, mut rows: Vec<Vec<Expr>>) -> Result<Bound> {
+        if rows.len() > 1 {
+            self.plan.number_rows(&mut rows);
+        }
+        let mut inputs: Vec<Bound> = rows.into_iter().map(|row| self.computed_row(one_row(), row)).collect();
+        if inputs.len() == 1 {
+            return Ok(inputs.remove(0));
+        }
+        let Bound { node, mut output } = self.plan.combine(SetOperation::Union, true, inputs)?;
+        let number = output.pop().map(|output| self.plan.reference(output.column));
+        let ordered = number.into_iter().map(|expr| SortKey { expr, descending: false, nulls_first: false });
+        let node = Op::Sort { input: Box::new(node), keys: ordered.collect(), limit: None, offset: 0 };
+        Ok(Bound { node: Node::new(node), output })
     }
 
     /// A row of VALUES, computed on top of what its values read.

@@ -18,6 +18,7 @@ use super::position::has_arguments;
 use super::rewritten::rewritten;
 use crate::bind::coerce::{cast_to, is_untyped, known, padded, unify};
 use crate::bind::expr::operator::arithmetic;
+use crate::bind::scope::{Clause, Relation, Scope, ScopeColumn};
 use crate::bind::{Binder, fold, unsupported, zone};
 use crate::parse::window::is_no_argument;
 
@@ -42,6 +43,12 @@ const FIELDS: [&str; 18] = [
     "timezone_minute",
     "julian",
 ];
+
+/// The Julian day of a timestamp: the day's number, and how much of it has gone.
+const JULIAN: &str = "CASE WHEN isfinite(value) THEN extract(julian FROM CAST(value AS date))::numeric \
+     + (extract(epoch FROM CAST(value AS time)))::numeric(38, 20)::numeric / 86400::numeric \
+     WHEN value > '1970-01-01'::timestamp THEN 'Infinity'::numeric \
+     WHEN value < '1970-01-01'::timestamp THEN '-Infinity'::numeric END";
 
 /// Functions of texts that count an array's elements.
 const LENGTHS: [&str; 3] = ["len", "length", "array_length"];
@@ -243,7 +250,12 @@ impl Binder<'_> {
     }
 
     /// A call of a scalar function.
-    pub(super) fn call_by_name(&mut self, name: &str, arguments: &[&ast::Expr], position: Option<u32>) -> Result<Expr> {
+    pub(in crate::bind) fn call_by_name(
+        &mut self,
+        name: &str,
+        arguments: &[&ast::Expr],
+        position: Option<u32>,
+    ) -> Result<Expr> {
         if let Some(made) = self.map_call(name, arguments, position)? {
             return Ok(made);
         }
@@ -428,8 +440,21 @@ impl Binder<'_> {
             "epoch" if is_moment => Expr::new(ExprKind::Cast(Box::new(value)), SqlType::Timestamp).at(position),
             _ => local(value)?,
         };
+        if value.sql_type == SqlType::Timestamp && matches!(field.as_str(), "julian" | "jd" | "j") {
+            return self.julian_of(value).map(|day| day.at(position));
+        }
         let field = Expr::constant(Value::str(field), SqlType::Text);
         call("date_part", vec![field, value], position)
+    }
+
+    /// The Julian day of a moment, with its fraction.
+    fn julian_of(&mut self, moment: Expr) -> Result<Expr> {
+        let column = self.plan.column_for("value", &moment);
+        let columns = vec![ScopeColumn { name: "value".to_owned(), column }];
+        let scope = Scope::of(Relation { name: None, columns, ..Relation::default() });
+        let body = self.kept_text(JULIAN, Clause::Select, scope, |_, day| Ok(day))?;
+        let (sql_type, value) = (body.sql_type, Box::new(moment));
+        Ok(Expr::new(ExprKind::Let { column, value, body: Box::new(body) }, sql_type))
     }
 
     pub(super) fn ceil_or_floor(&mut self, name: &str, expr: &ast::Expr, field: &CeilFloorKind) -> Result<Expr> {

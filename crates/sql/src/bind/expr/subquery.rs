@@ -21,7 +21,7 @@ impl Binder<'_> {
 
     pub(super) fn exists(&mut self, query: &ast::Query, negated: bool) -> Result<Expr> {
         let bound = self.not_recursive(SelfReference::Subquery, |b| b.query(query))?;
-        let subquery = Subquery { kind: SubqueryKind::Exists, plan: bound.node };
+        let subquery = Subquery { kind: SubqueryKind::Exists, plan: without_list(bound.node) };
         Ok(negate_if(Expr::new(ExprKind::Subquery(Box::new(subquery)), SqlType::Bool), negated))
     }
 
@@ -111,5 +111,17 @@ impl Binder<'_> {
         }
         let subquery = Subquery { kind: SubqueryKind::Quantified { quantifier, comparisons }, plan: node };
         Ok(Expr::new(ExprKind::Subquery(Box::new(subquery)), SqlType::Bool).at(position))
+    }
+}
+
+/// The rows of a query without what its select list computes, which nobody asks for.
+fn without_list(mut node: Node) -> Node {
+    match node.op {
+        Op::Map { input, .. } => without_list(*input),
+        Op::Limit { input, limit, offset } => {
+            node.op = Op::Limit { input: Box::new(without_list(*input)), limit, offset };
+            node
+        }
+        _ => node,
     }
 }
