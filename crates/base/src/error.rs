@@ -152,6 +152,31 @@ struct Body {
     context: Option<String>,
     /// What it is about, by the items of GET STACKED DIAGNOSTICS, if somebody has said so.
     about: Vec<(&'static str, String)>,
+    /// The number of the relation that it is about, for whoever knows what that is called now.
+    relation: Option<u64>,
+}
+
+/// What an error can be about, as GET STACKED DIAGNOSTICS calls it.
+pub const ABOUT: [&str; 5] = ["schema_name", "table_name", "column_name", "constraint_name", "pg_datatype_name"];
+
+/// Between the items, and the names that they are, where they are one text.
+const BETWEEN: char = '\u{1}';
+
+/// What an error is about as one text, for [`Error::about_all`].
+pub fn about_as_text(about: &[(&'static str, String)]) -> String {
+    let parts = about.iter().flat_map(|(item, name)| [*item, name.as_str()]);
+    parts.collect::<Vec<_>>().join(&BETWEEN.to_string())
+}
+
+/// The name that an item is, in a text of what an error is about.
+pub fn about_in_text<'t>(text: &'t str, item: &str) -> Option<&'t str> {
+    let mut parts = text.split(BETWEEN);
+    while let (Some(known), Some(name)) = (parts.next(), parts.next()) {
+        if known == item {
+            return Some(name);
+        }
+    }
+    None
 }
 
 impl Error {
@@ -166,6 +191,7 @@ impl Error {
             hint: None,
             context: None,
             about: Vec::new(),
+            relation: None,
         }))
     }
 
@@ -223,6 +249,35 @@ impl Error {
     pub fn about(mut self, item: &'static str, name: impl Into<String>) -> Self {
         self.0.about.push((item, name.into()));
         self
+    }
+
+    /// Says all that it is about, from one text.
+    pub fn about_all(mut self, text: &str) -> Self {
+        for item in ABOUT {
+            if let Some(name) = about_in_text(text, item) {
+                self = self.about(item, name);
+            }
+        }
+        self
+    }
+
+    /// Says which relation it is about, by its number.
+    pub fn about_relation(mut self, number: u64) -> Self {
+        self.0.relation = Some(number);
+        self
+    }
+
+    /// The number of the relation that it is about, if its name is not said yet.
+    pub fn relation(&self) -> Option<u64> {
+        self.0.relation
+    }
+
+    /// What a relation that it is about is called; so far, its message has had another name for it.
+    pub fn called(mut self, schema: &str, table: &str, before: &str) -> Self {
+        let relation = |name: &str| format!("of relation \"{name}\"");
+        self.0.relation = None;
+        self.0.message = self.0.message.replacen(&relation(before), &relation(table), 1);
+        self.about("schema_name", schema).about("table_name", table)
     }
 
     /// The SQLSTATE.

@@ -17,7 +17,7 @@ pub mod statement;
 pub mod traffic;
 
 pub use cancel::CancelToken;
-pub use error::{Error, Result, SqlState};
+pub use error::{ABOUT, Error, Result, SqlState, about_as_text, about_in_text};
 pub use ids::IdMap;
 pub use memory::{Area, Budget};
 pub use random::Random;

@@ -70,6 +70,7 @@ impl Catalog {
             changed.definition = table.definition.clone();
             changed.triggers = table.triggers.clone();
             changed.ignores_references = table.ignores_references;
+            changed.deletes_on_commit = table.deletes_on_commit;
             with_columns(&mut changed.triggers, &to.renamed, &to.dropped);
             changed.forget_computed();
             let identity = |filling: &Filling| match filling {

@@ -10,7 +10,7 @@ use types::SqlType;
 use crate::rounded::rounded;
 use crate::tables::{Name, canonical, no_schema};
 use crate::unsigned::{PG_CATALOG, unsigned};
-use crate::{Catalog, CatalogSnapshot, Check, Commented, Filling, TEMPORARY_SCHEMA, TableEntry};
+use crate::{Catalog, CatalogSnapshot, Check, Commented, Filling, Routine, TEMPORARY_SCHEMA, TableEntry};
 
 /// A domain.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,6 +25,26 @@ pub struct Domain {
     pub checks: Vec<Check>,
     /// So many digits of a second its values are rounded to.
     pub digits: Option<u8>,
+    /// Of rows, the domain of each field, or of the elements of its arrays, if it is one; empty if no field is.
+    pub fields: Vec<Option<Name>>,
+}
+
+impl Domain {
+    /// A domain without conditions.
+    pub fn of(sql_type: SqlType) -> Self {
+        let (checks, fields) = (Vec::new(), Vec::new());
+        Self { sql_type, not_null: false, filling: Filling::NULL, checks, digits: None, fields }
+    }
+
+    /// Whether any value of the type below is one of the domain.
+    pub fn is_open(&self) -> bool {
+        !self.not_null && self.checks.is_empty() && self.fields.is_empty()
+    }
+
+    /// Whether some field is of a domain.
+    pub fn has_field_of(&self, domain: &Name) -> bool {
+        self.fields.iter().flatten().any(|of| of == domain)
+    }
 }
 
 /// What ALTER DOMAIN changes.
@@ -42,6 +62,8 @@ pub enum DomainChange {
     Filling(Filling),
     /// RENAME TO.
     Name(String),
+    /// The attributes of a composite type: the rows' type, and the domains of the attributes.
+    Attributes(SqlType, Vec<Option<Name>>),
 }
 
 impl CatalogSnapshot {
@@ -65,6 +87,27 @@ impl CatalogSnapshot {
     /// All domains as (schema, name, domain), in the order of their names.
     pub fn domains(&self) -> impl Iterator<Item = (&str, &str, &Arc<Domain>)> {
         self.domains.iter().map(|((schema, name), domain)| (schema.as_str(), name.as_str(), domain))
+    }
+
+    /// The composite types that have a field of a domain, with the names of the fields.
+    pub fn types_with_fields_of(&self, domain: &Name) -> Vec<(&Name, String)> {
+        let with_field = self.domains.iter().filter(|(_, of)| of.has_field_of(domain));
+        let fields = with_field.flat_map(|(name, of)| {
+            let structure = of.sql_type.structure().into_iter().flat_map(|structure| structure.fields.iter());
+            let named = structure.zip(&of.fields).filter(|(_, of)| of.as_ref() == Some(domain));
+            named.map(move |(field, _)| (name, field.name.clone()))
+        });
+        fields.collect()
+    }
+
+    /// The columns whose values have fields of a domain, at any depth.
+    pub fn columns_within_domain(&self, domain: &Name) -> Vec<(String, String, String)> {
+        let above = self.domains.iter().filter(|(_, of)| of.has_field_of(domain));
+        let columns = |(name, _): (&Name, &Arc<Domain>)| {
+            let within = self.columns_within_domain(name);
+            self.columns_of_domain(name).into_iter().chain(within).collect::<Vec<_>>()
+        };
+        above.flat_map(columns).collect()
     }
 
     /// The columns of a domain: schema, table, column.
@@ -124,6 +167,9 @@ impl Catalog {
             if let DomainChange::Name(to) = change {
                 return catalog.rename_domain(key, to);
             }
+            if matches!(change, DomainChange::Attributes(..)) {
+                catalog.check_unused(&key)?;
+            }
             let Some(domain) = catalog.domains.get_mut(&key).map(Arc::make_mut) else { return Ok(()) };
             domain.change(change, &key.1)
         })
@@ -143,6 +189,12 @@ impl Catalog {
                         .detail(format!("column {column} of table {table} depends on type {name}"))
                         .hint("DROP ... CASCADE drops the dependent objects too"));
                 }
+                if let Some((of, field)) = catalog.types_with_fields_of(&key).first() {
+                    let message = format!("cannot drop type {name} because other objects depend on it");
+                    return Err(Error::new(SqlState::DEPENDENT_OBJECTS, message)
+                        .detail(format!("column {field} of composite type {} depends on type {name}", of.1))
+                        .hint("DROP ... CASCADE drops the dependent objects too"));
+                }
                 catalog.domains.remove(&key);
             }
             Ok(())
@@ -154,6 +206,12 @@ impl CatalogSnapshot {
     /// Domains go with their schema, unless columns are of them: 2BP01.
     pub(crate) fn drop_domains_of(&mut self, schema: &str) -> Result<()> {
         for name in self.domains.keys().filter(|(of, _)| of == schema) {
+            let outside = |(of, _): &(&Name, String)| of.0 != schema;
+            if let Some((of, field)) = self.types_with_fields_of(name).into_iter().find(outside) {
+                let message = format!("cannot drop schema {schema} because other objects depend on it");
+                return Err(Error::new(SqlState::DEPENDENT_OBJECTS, message)
+                    .detail(format!("column {field} of composite type {} depends on type {schema}.{}", of.1, name.1)));
+            }
             if let Some((_, table, column)) = self.columns_of_domain(name).first() {
                 let message = format!("cannot drop schema {schema} because other objects depend on it");
                 return Err(Error::new(SqlState::DEPENDENT_OBJECTS, message)
@@ -164,6 +222,27 @@ impl CatalogSnapshot {
         Ok(())
     }
 
+    /// 0A000 if columns, other types or functions are of a composite type, whose attributes are to change.
+    fn check_unused(&self, key: &Name) -> Result<()> {
+        let of_column = self.columns_of_domain(key).into_iter().chain(self.columns_within_domain(key)).next();
+        let of_column = of_column.map(|(_, table, column)| format!("column \"{table}.{column}\""));
+        let of_type = || self.types_with_fields_of(key).first().map(|(name, _)| format!("type \"{}\"", name.1));
+        let of_routine = || {
+            let is_of = |routine: &&Arc<Routine>| {
+                let of_parameter = routine.parameters.iter().any(|p| p.domain.as_ref() == Some(key));
+                of_parameter || routine.domain.as_ref() == Some(key)
+            };
+            self.routines().find(is_of).map(|routine| format!("function \"{}\"", routine.name))
+        };
+        match of_column.or_else(of_type).or_else(of_routine) {
+            None => Ok(()),
+            Some(user) => {
+                let message = format!("cannot alter type \"{}\" because {user} uses it", key.1);
+                Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message))
+            }
+        }
+    }
+
     fn rename_domain(&mut self, key: Name, to: &str) -> Result<()> {
         let new = (key.0.clone(), to.to_owned());
         if self.has_type(&new) {
@@ -171,6 +250,10 @@ impl CatalogSnapshot {
         }
         let Some(domain) = self.domains.remove(&key) else { return Ok(()) };
         self.domains.insert(new.clone(), domain);
+        for of in self.domains.values_mut().filter(|of| of.has_field_of(&key)) {
+            let fields = Arc::make_mut(of).fields.iter_mut().flatten();
+            fields.filter(|field| **field == key).for_each(|field| *field = new.clone());
+        }
         for entry in self.schemas.values_mut().flat_map(BTreeMap::values_mut) {
             let TableEntry::Table(table) = entry else { continue };
             if table.domains.contains(&Some(key.clone())) {
@@ -219,6 +302,10 @@ impl Domain {
             DomainChange::NotNull(not_null) => self.not_null = *not_null,
             DomainChange::Filling(filling) => self.filling = filling.clone(),
             DomainChange::Name(_) => {}
+            DomainChange::Attributes(sql_type, fields) => {
+                self.sql_type = *sql_type;
+                self.fields.clone_from(fields);
+            }
         }
         self.checks.sort_by(|a, b| a.name.cmp(&b.name));
         Ok(())

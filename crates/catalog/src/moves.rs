@@ -6,7 +6,7 @@ use base::{Error, Result, SqlState};
 
 use crate::sequences::shown;
 use crate::tables::{Name, canonical, no_schema};
-use crate::{Catalog, CatalogSnapshot, Commented, Kind, Owner, TableEntry, View};
+use crate::{Catalog, CatalogSnapshot, Commented, Field, Kind, Owner, TableEntry, View};
 
 impl Catalog {
     /// Puts a sequence into another schema; 0A000 if it goes with a column.
@@ -130,6 +130,28 @@ impl CatalogSnapshot {
 }
 
 impl Catalog {
+    /// Gives a column of a view another name. Whoever reads the view is asked afterwards.
+    pub fn rename_column_of_view(&self, (schema, name): (Option<&str>, &str), from: &str, to: &str) -> Result<()> {
+        self.change(|catalog| {
+            catalog.lookup(schema, name)?;
+            let schema = catalog.schema_of(schema, name).to_owned();
+            let entry = catalog.schemas.get_mut(&schema).and_then(|entries| entries.get_mut(name));
+            let Some(TableEntry::View(view)) = entry else {
+                return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, format!("\"{name}\" is not a view")));
+            };
+            let place = |columns: &[Field], wanted: &str| columns.iter().position(|column| column.name == wanted);
+            let Some(at) = place(&view.columns, from) else {
+                return Err(Error::new(SqlState::UNDEFINED_COLUMN, format!("column \"{from}\" does not exist")));
+            };
+            if place(&view.columns, to).is_some() {
+                let message = format!("column \"{to}\" of relation \"{name}\" already exists");
+                return Err(Error::new(SqlState::DUPLICATE_COLUMN, message));
+            }
+            Arc::make_mut(view).columns[at].name = to.to_owned();
+            Ok(())
+        })
+    }
+
     /// Gives a table or view another name. Views that read it name it in their text, so they have another one then, or are error
     /// 2BP01.
     pub fn rename(

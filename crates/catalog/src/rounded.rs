@@ -6,9 +6,9 @@ use std::sync::{Arc, LazyLock};
 
 use types::SqlType;
 
+use crate::Domain;
 use crate::tables::Name;
 use crate::unsigned::PG_CATALOG;
-use crate::{Domain, Filling};
 
 /// Digits that all times have.
 const ALL: u8 = 6;
@@ -18,7 +18,7 @@ static DOMAINS: LazyLock<BTreeMap<Name, Arc<Domain>>> = LazyLock::new(|| {
     let all = types.into_iter().flat_map(|sql_type| (0..ALL).map(move |digits| (sql_type, digits)));
     let domain = |(sql_type, digits): (SqlType, u8)| {
         let checks = Vec::new();
-        let domain = Domain { sql_type, not_null: false, filling: Filling::NULL, checks, digits: Some(digits) };
+        let domain = Domain { checks, digits: Some(digits), ..Domain::of(sql_type) };
         ((PG_CATALOG.to_owned(), rounded_name(sql_type, digits).unwrap_or_default()), Arc::new(domain))
     };
     all.map(domain).collect()

@@ -28,6 +28,8 @@ pub struct Table {
     pub triggers: Vec<Arc<Trigger>>,
     /// DISABLE TRIGGER ALL: its foreign keys, and those that reference it, are not looked after when its rows change.
     pub ignores_references: bool,
+    /// Whether its rows go when a transaction commits.
+    pub deletes_on_commit: bool,
     /// If it is a materialized view: the query whose rows it has.
     pub definition: Option<Arc<View>>,
     /// Shared by all definitions of the table that there were.
@@ -60,6 +62,7 @@ impl Table {
             domains,
             triggers: Vec::new(),
             ignores_references: false,
+            deletes_on_commit: false,
             definition: None,
             _rows: rows,
         }

@@ -177,6 +177,19 @@ impl Catalog {
         })
     }
 
+    /// The rows of a table go when a transaction commits.
+    pub fn delete_on_commit(&self, (schema, name): (Option<&str>, &str)) -> Result<()> {
+        self.change(|catalog| {
+            let schema = catalog.schema_of(schema, name).to_owned();
+            if let Some(TableEntry::Table(table)) =
+                catalog.schemas.get_mut(&schema).and_then(|entries| entries.get_mut(name))
+            {
+                Arc::make_mut(table).deletes_on_commit = true;
+            }
+            Ok(())
+        })
+    }
+
     /// Enters a trigger of a table or view; one of that name is replaced if `or_replace`, else it is error 42710.
     pub fn create_trigger(&self, of: (Option<&str>, &str), trigger: Trigger, or_replace: bool) -> Result<()> {
         self.change_triggers(of, |triggers| {

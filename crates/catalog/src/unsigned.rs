@@ -7,7 +7,7 @@ use std::sync::{Arc, LazyLock};
 use types::SqlType;
 
 use crate::tables::Name;
-use crate::{Check, Domain, Filling};
+use crate::{Check, Domain};
 
 /// Where they are, as far as names say it.
 pub(crate) const PG_CATALOG: &str = "pg_catalog";
@@ -29,7 +29,7 @@ static DOMAINS: LazyLock<BTreeMap<Name, Arc<Domain>>> = LazyLock::new(|| {
             _ => format!("value >= {least} AND value <= {most}"),
         };
         let check = Check { name: format!("{name}_check"), sql };
-        let domain = Domain { sql_type, not_null: false, filling: Filling::NULL, checks: vec![check], digits: None };
+        let domain = Domain { checks: vec![check], ..Domain::of(sql_type) };
         ((PG_CATALOG.to_owned(), name.to_owned()), Arc::new(domain))
     };
     TYPES.map(domain).into()

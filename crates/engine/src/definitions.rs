@@ -7,7 +7,7 @@ use catalog::{
     Routine, RoutineKind, RoutineParameter, Table, TableEntry, TableIndex, Trigger, Unique, View, Volatility,
 };
 use functions::sequence::Shape;
-use types::SqlType;
+use types::{SqlType, StructField};
 
 use crate::Session;
 
@@ -69,7 +69,7 @@ impl Session {
             let sql = format!("CREATE TYPE {} AS ENUM ({});", full_name(schema, name), labels.join(", "));
             Definition { schema: schema.to_owned(), name: name.to_owned(), sql }
         });
-        let domains = catalog.domains().map(|(schema, name, domain)| {
+        let domains = domains_in_order(&catalog).into_iter().map(|(schema, name, domain)| {
             let sql = create_domain(&full_name(schema, name), domain, &catalog);
             Definition { schema: schema.to_owned(), name: name.to_owned(), sql }
         });
@@ -142,7 +142,45 @@ fn type_name(sql_type: SqlType, catalog: &CatalogSnapshot) -> String {
     }
 }
 
+/// All domains and composite types, each behind those that its fields are of.
+fn domains_in_order(catalog: &CatalogSnapshot) -> Vec<(&str, &str, &Arc<Domain>)> {
+    let (mut done, mut left) = (Vec::new(), catalog.domains().collect::<Vec<_>>());
+    while !left.is_empty() {
+        let is_left = |name: &(String, String)| left.iter().any(|(s, n, _)| (*s, *n) == (&name.0, &name.1));
+        let (ready, others): (Vec<_>, Vec<_>) =
+            left.iter().copied().partition(|(_, _, of)| !of.fields.iter().flatten().any(is_left));
+        // None is made of itself.
+        done.extend(if ready.is_empty() { others.clone() } else { ready.clone() });
+        left = if ready.is_empty() { Vec::new() } else { others };
+    }
+    done
+}
+
+/// A composite type, whose fields may be of domains.
+fn create_composite(name: &str, domain: &Domain, catalog: &CatalogSnapshot) -> Option<String> {
+    let structure = domain.sql_type.structure().filter(|of| of.is_row)?;
+    let field = |(at, field): (usize, &StructField)| {
+        let of = domain.fields.get(at).and_then(Option::as_ref);
+        let typed =
+            of.map_or_else(|| type_name(field.sql_type, catalog), |of| domain_name(of, field.sql_type, catalog));
+        format!("{} {typed}", quoted(&field.name))
+    };
+    let fields: Vec<String> = structure.fields.iter().enumerate().map(field).collect();
+    Some(format!("CREATE TYPE {name} AS ({});", fields.join(", ")))
+}
+
+/// A domain's name, or that of arrays of it.
+fn domain_name((schema, name): &(String, String), sql_type: SqlType, catalog: &CatalogSnapshot) -> String {
+    let depth = |of: SqlType| std::iter::successors(Some(of), |of| of.element()).count();
+    let below = catalog.domain(Some(schema), name).map_or(sql_type, |(_, of)| of.sql_type);
+    full_name(schema, name) + &"[]".repeat(depth(sql_type).saturating_sub(depth(below)))
+}
+
 fn create_domain(name: &str, domain: &Domain, catalog: &CatalogSnapshot) -> String {
+    let is_bare = domain.checks.is_empty() && !domain.not_null;
+    if let Some(composite) = create_composite(name, domain, catalog).filter(|_| is_bare) {
+        return composite;
+    }
     let mut sql = format!("CREATE DOMAIN {name} AS {}", type_name(domain.sql_type, catalog));
     if let Some(default) = domain.filling.sql(domain.sql_type) {
         sql += &format!(" DEFAULT {default}");
@@ -168,11 +206,7 @@ fn create_table(name: &str, table: &Table, kinship: Option<&Kinship>, catalog: &
     let mut lines: Vec<String> = Vec::with_capacity(schema.attributes().len() + 1);
     for (index, (attribute, filling)) in schema.columns().iter().zip(&table.fillings).enumerate() {
         let typed = match table.domains.get(index).and_then(Option::as_ref) {
-            Some((schema, domain)) => {
-                let depth = |of: SqlType| std::iter::successors(Some(of), |of| of.element()).count();
-                let below = catalog.domain(Some(schema), domain).map_or(attribute.sql_type, |(_, of)| of.sql_type);
-                full_name(schema, domain) + &"[]".repeat(depth(attribute.sql_type).saturating_sub(depth(below)))
-            }
+            Some(domain) => domain_name(domain, attribute.sql_type, catalog),
             None => type_name(attribute.sql_type, catalog),
         };
         let mut line = format!("    {} {typed}", quoted(&attribute.name));

@@ -13,7 +13,7 @@ use base::helpers::{Helpers, PieceStep};
 use base::memory::Reservation;
 use base::statement::Working;
 use base::{Budget, Error, Result, SqlState, statement};
-use catalog::{Catalog, CatalogSnapshot, TEMPORARY_SCHEMA};
+use catalog::{Catalog, CatalogSnapshot, TEMPORARY_SCHEMA, TableEntry};
 use functions::SequenceSession;
 use io::{Access, FileSource, OpenContext};
 use scheduler::{JobHandle, JobOptions, JobSpec, Observer, Pipeline};
@@ -92,11 +92,26 @@ impl Environment {
     /// was in one, which has failed.
     pub fn caught<T>(&mut self, run: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         let (block, calls, trigger_depth) = (self.block.clone(), self.calls, self.trigger_depth);
-        base::panics::catch(|| run(self)).unwrap_or_else(|panic| {
+        let result = base::panics::catch(|| run(self)).unwrap_or_else(|panic| {
             (self.block, self.calls, self.trigger_depth, self.given) = (block, calls, trigger_depth, None);
             self.block.iter().for_each(|block| block.fail());
             Err(panicked(&panic))
-        })
+        });
+        result.map_err(|error| self.named(error))
+    }
+
+    /// The error with the names of the table that it is about, which storage knows by its number only.
+    pub fn named(&self, error: Error) -> Error {
+        let Some(number) = error.relation() else { return error };
+        let catalog = self.catalog();
+        let found = catalog.entries().find_map(|(schema, table, entry)| match entry {
+            TableEntry::Table(of) if of.relation.number() == number => Some((schema, table, of)),
+            _ => None,
+        });
+        match found {
+            Some((schema, table, of)) => error.called(schema, table, of.relation.name()),
+            None => error,
+        }
     }
 
     /// A session's first.

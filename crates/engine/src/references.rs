@@ -424,6 +424,8 @@ impl Reference<'_> {
         );
         Error::new(SqlState::FOREIGN_KEY_VIOLATION, message)
             .detail(format!("Key {key} is still referenced from table \"{}\".", self.name))
+            .about("constraint_name", self.key.name.as_str())
+            .about_relation(self.referencing.relation.number())
     }
 }
 
@@ -454,9 +456,8 @@ fn rows_have_come(block: &Block, effect: &Effect, name: &str, key: &ForeignKey, 
         let nulls = found.columns().iter().filter(|column| column.is_null(row)).count();
         if nulls > 0 {
             if key.is_full && nulls < key.columns.len() {
-                return Err(
-                    violated(name, key).detail("MATCH FULL does not allow mixing of null and nonnull key values.")
-                );
+                return Err(violated(name, &effect.relation, key)
+                    .detail("MATCH FULL does not allow mixing of null and nonnull key values."));
             }
             continue;
         }
@@ -537,13 +538,14 @@ fn exact(value: &Value, from: SqlType, to: SqlType) -> Option<Value> {
 }
 
 #[cold]
-fn violated(table: &str, key: &ForeignKey) -> Error {
+fn violated(table: &str, relation: &Relation, key: &ForeignKey) -> Error {
     let message = format!("insert or update on table \"{table}\" violates foreign key constraint \"{}\"", key.name);
-    Error::new(SqlState::FOREIGN_KEY_VIOLATION, message)
+    let error = Error::new(SqlState::FOREIGN_KEY_VIOLATION, message);
+    error.about("constraint_name", key.name.as_str()).about_relation(relation.number())
 }
 
 #[cold]
 fn is_missing(name: &str, relation: &Relation, key: &ForeignKey, values: &[Value]) -> Error {
     let text = key_text(relation.schema().attributes(), &key.columns, values, &key.columns, relation);
-    violated(name, key).detail(format!("Key {text} is not present in table \"{}\".", key.references.1))
+    violated(name, relation, key).detail(format!("Key {text} is not present in table \"{}\".", key.references.1))
 }

@@ -27,6 +27,7 @@ use crate::settings::Setting;
 use crate::source::Source;
 use crate::statement::result_columns;
 use crate::storage_info::storage_info;
+use crate::transaction::next_number;
 use crate::views;
 
 /// Resolves against one moment's catalog: all tables that a statement names are of the same moment.
@@ -37,6 +38,8 @@ pub(crate) struct Resolver<'a> {
     catalog: Arc<catalog::CatalogSnapshot>,
     /// What it sees, if it is in no transaction.
     view: OnceCell<View>,
+    /// The number of the transaction that a statement is by itself.
+    transaction: OnceCell<i64>,
     now: i64,
     /// Whether somebody asked for the time.
     asked_now: Cell<bool>,
@@ -63,6 +66,7 @@ impl<'a> Resolver<'a> {
             frame: None,
             catalog,
             view: OnceCell::new(),
+            transaction: OnceCell::new(),
             now,
             asked_now: Cell::new(false),
             is_of_session: Cell::new(is_of_session),
@@ -315,6 +319,30 @@ impl sql::Resolver for Resolver<'_> {
 
     fn columns_of_domain(&self, domain: &Name) -> Vec<(String, String, String)> {
         self.catalog.columns_of_domain(domain)
+    }
+
+    fn registered(&self, kind: sql::Registered) -> Vec<(i64, String)> {
+        let path = self.schemas_of_path();
+        views::registered(self.environment, &self.catalog, kind, &|schema| {
+            matches!(schema, "pg_catalog" | TEMPORARY_SCHEMA) || path.iter().any(|seen| seen == schema)
+        })
+    }
+
+    fn number_of_type(&self, of: SqlType) -> i64 {
+        views::number_of_type(of)
+    }
+
+    fn transaction_number(&self) -> i64 {
+        let own = || *self.transaction.get_or_init(next_number);
+        self.environment.block.as_ref().map_or_else(own, |block| block.number())
+    }
+
+    fn is_within_routine(&self) -> bool {
+        self.environment.calls > 0
+    }
+
+    fn columns_within_domain(&self, domain: &Name) -> Vec<(String, String, String)> {
+        self.catalog.columns_within_domain(domain)
     }
 
     fn placed(&self, name: &ObjectName) -> ObjectName {

@@ -8,7 +8,6 @@
 //! catalog has changed: an expression over variables is evaluated as it stands, anything else is a prepared statement whose
 //! parameters are the variables, and so runs by a kept plan (decision 19).
 
-mod about;
 mod assign;
 mod block;
 mod calls;

@@ -132,7 +132,12 @@ fn dispatch(environment: &mut Environment, statement: Statement) -> Result<Query
         Statement::CreateSequence { name, shape, owner, if_not_exists } => {
             definition::create_sequence(environment, &name, shape, owner, if_not_exists)
         }
-        Statement::Rename { kind, name, to, if_exists } => definition::rename(environment, kind, &name, &to, if_exists),
+        Statement::Rename { name, to, column: Some(from), if_exists, .. } => {
+            definition::rename_column_of_view(environment, &name, (&from, &to), if_exists)
+        }
+        Statement::Rename { kind, name, to, if_exists, .. } => {
+            definition::rename(environment, kind, &name, &to, if_exists)
+        }
         Statement::SetSchema { kind, name, to, if_exists } => {
             definition::set_schema(environment, kind, &name, &to, if_exists)
         }

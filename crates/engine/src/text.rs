@@ -4,12 +4,13 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use base::{Error, Result, SqlState, stack};
-use catalog::{CatalogSnapshot, TEMPORARY_SCHEMA};
+use catalog::{CatalogSnapshot, TEMPORARY_SCHEMA, TableEntry};
 use sql::{ChangeKind, Open, Statement};
 use types::{SqlType, Value};
 
 use crate::aftermath::look_after;
 use crate::control::Needs;
+use crate::definitions::quoted;
 use crate::environment::Environment;
 use crate::kept::Fit;
 use crate::kept::change::ShortChange;
@@ -126,7 +127,8 @@ fn in_transaction(
     };
     if parsed.commits() && !block.has_failed() {
         block.begin_statement(true, &environment.call)?;
-        if let Err(error) = look_after_deferred(environment, &block, self::run) {
+        let ended = look_after_deferred(environment, &block, self::run).and_then(|()| delete_for_commit(environment));
+        if let Err(error) = ended {
             // It is over.
             environment.block = None;
             environment.unset_local(&block)?;
@@ -184,7 +186,21 @@ fn no_transaction(what: &str) -> Error {
 /// Looks after what a statement that is a transaction has done.
 fn look_after_all(environment: &mut Environment, block: &Arc<Block>) -> Result<()> {
     look_after(environment, block, self::run)?;
-    look_after_deferred(environment, block, self::run)
+    look_after_deferred(environment, block, self::run)?;
+    delete_for_commit(environment)
+}
+
+/// The rows of temporary tables that go when a transaction commits.
+fn delete_for_commit(environment: &mut Environment) -> Result<()> {
+    let [_, own] = environment.catalogs();
+    let tables = own.entries().filter_map(|(_, name, entry)| match entry {
+        TableEntry::Table(table) if table.deletes_on_commit => Some(name.to_owned()),
+        _ => None,
+    });
+    for table in tables.collect::<Vec<_>>() {
+        run(environment, &format!("TRUNCATE TABLE {TEMPORARY_SCHEMA}.{}", quoted(&table)), &[])?;
+    }
+    Ok(())
 }
 
 /// Runs a statement as a transaction: again, if another one was faster.
@@ -256,6 +272,22 @@ fn bind_and_run(
     parsed: &sql::Parsed,
     parameters: &[(Value, SqlType)],
 ) -> Result<QueryResult> {
+    let is_new = |name: &String| environment.temporary.snapshot().find(Some(TEMPORARY_SCHEMA), name).is_none();
+    let emptied = parsed.makes_for_rows().filter(is_new);
+    let result = bind_and_run_once(environment, parsed, parameters)?;
+    if let Some(table) = emptied {
+        let of = (Some(TEMPORARY_SCHEMA), table.as_str());
+        environment.catalog_of(Some(TEMPORARY_SCHEMA)).delete_on_commit(of)?;
+    }
+    Ok(result)
+}
+
+/// Binds a statement, and runs it.
+fn bind_and_run_once(
+    environment: &mut Environment,
+    parsed: &sql::Parsed,
+    parameters: &[(Value, SqlType)],
+) -> Result<QueryResult> {
     if parsed.alters_tables() {
         // What it is bound against is what it changes.
         environment.catalog_of(None);
@@ -265,7 +297,7 @@ fn bind_and_run(
         .filter(|name| environment.temporary.snapshot().find(Some(TEMPORARY_SCHEMA), name).is_none());
     if let Some(table) = made {
         let Some(block) = environment.block.clone() else {
-            return alone(environment, |environment| bind_and_run(environment, parsed, parameters));
+            return alone(environment, |environment| bind_and_run_once(environment, parsed, parameters));
         };
         block.drops(table);
     }
@@ -303,7 +335,7 @@ fn bind_and_run(
     let is_alone = environment.block.is_none();
     if is_alone && bound.plan().is_some_and(calls_routines) && !matches!(bound, Statement::Explain { .. }) {
         // What functions do is a transaction.
-        return alone(environment, |environment| bind_and_run(environment, parsed, parameters));
+        return alone(environment, |environment| bind_and_run_once(environment, parsed, parameters));
     }
     let alone = is_alone && statement::needs_transaction(&bound);
     stack::with_room(levels, || match alone {

@@ -5,7 +5,7 @@
 //! in a block ends with error 40001, and the block with it.
 
 use std::collections::HashSet;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -60,6 +60,14 @@ pub(crate) struct Block {
     keeper: Arc<Control>,
     has_come: AtomicBool,
     turn: Mutex<Option<Turn>>,
+    /// What it is called by those who ask for its number.
+    number: OnceLock<i64>,
+}
+
+/// A number that no transaction of the process has had yet.
+pub(crate) fn next_number() -> i64 {
+    static LAST: AtomicI64 = AtomicI64::new(0);
+    LAST.fetch_add(1, Ordering::Relaxed) + 1
 }
 
 /// Rows, by the numbers of their relations.
@@ -140,6 +148,7 @@ impl Block {
             keeper: keeper.clone(),
             has_come: AtomicBool::new(false),
             turn: Mutex::default(),
+            number: OnceLock::new(),
         }
     }
 
@@ -388,6 +397,11 @@ impl Block {
     /// The statement that has failed is run again.
     pub fn try_again(&self) {
         self.failed.store(false, Ordering::Relaxed);
+    }
+
+    /// Its number, the same whoever asks.
+    pub fn number(&self) -> i64 {
+        *self.number.get_or_init(next_number)
     }
 
     pub fn has_failed(&self) -> bool {

@@ -18,7 +18,7 @@ use types::{Chunk, ColumnBuilder, SqlType, Value};
 
 use crate::environment::Environment;
 
-pub(crate) use system::{number_of, system_table};
+pub(crate) use system::{number_of, number_of_type, registered, system_table};
 
 /// Names and types of columns.
 type Columns = &'static [(&'static str, SqlType)];

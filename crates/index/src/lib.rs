@@ -58,6 +58,6 @@ pub use insert::Inserted;
 pub use protocol::{
     Concurrent, ElidedLatch, Hardware, LockCoupling, OptimisticLockCoupling, Protocol, Rowex, Unsynchronised,
 };
-pub use rows::{RowKeys, WithRow};
+pub use rows::{RowKeys, USUAL_KEY, WithRow};
 pub use scan::Scan;
 pub use tree::{Reader, Shape, Tree, Writer};

@@ -30,8 +30,8 @@ pub trait RowKeys {
     }
 }
 
-/// Bytes of a key that is not long, its row among them.
-const USUAL_KEY: usize = 64;
+/// Bytes of a key that is not long, its row among them: so many are there before its parts are written.
+pub const USUAL_KEY: usize = 64;
 
 /// The keys of rows that may be equal, each with its row behind it as eight bytes: what an index that is not unique holds.
 ///

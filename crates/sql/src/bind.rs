@@ -40,6 +40,9 @@ mod prepared;
 mod query;
 mod query_of_text;
 mod recursion;
+mod refusal;
+mod registered;
+mod registered_kind;
 mod routine;
 mod row_id;
 mod rows_from;
@@ -85,7 +88,7 @@ use variables::Variables;
 pub use argument::{ArgumentRole, ArgumentSource, ArgumentUse, ArgumentValue, Open};
 pub use change::ViewOf;
 pub use routine::{column_type, row_type};
-pub use type_name::{names_domain, type_named};
+pub use type_name::{domains_of_fields, names_domain, type_named};
 pub use variables::{CallWithin, Simple, Within, call_within, prepare_within, simple_within};
 
 /// Binds a statement. `$1` is `parameters[0]`; parameters of type text adapt as string literals do.
@@ -229,6 +232,14 @@ impl<'a> Binder<'a> {
     fn plan_of(&mut self, query: &ast::Query) -> Result<Plan> {
         let bound = self.query(query)?;
         let bound = self.plan.with_known_types(bound);
+        self.plan.finish(bound)
+    }
+
+    /// As [`plan_of`](Self::plan_of), for whoever shows the rows. Within a routine they are values.
+    fn shown_plan_of(&mut self, query: &ast::Query) -> Result<Plan> {
+        let bound = self.query(query)?;
+        let bound = self.plan.with_known_types(bound);
+        let bound = if self.resolver.is_within_routine() { bound } else { self.with_names(bound)? };
         self.plan.finish(bound)
     }
 

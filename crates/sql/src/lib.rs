@@ -26,12 +26,13 @@ mod walk;
 
 pub use bind::{
     ArgumentRole, ArgumentSource, ArgumentUse, ArgumentValue, CallWithin, Open, Simple, ViewOf, Within, bind,
-    bind_open, call_within, column_type, names_domain, prepare, prepare_within, row_type, simple_within, type_named,
+    bind_open, call_within, column_type, domains_of_fields, names_domain, prepare, prepare_within, row_type,
+    simple_within, type_named,
 };
 pub use calls::calls_function;
 pub use literals::{Literal, Template};
 pub use parse::{Parsed, parse, parse_depth, parse_script};
-pub use resolver::{ComputedColumn, DomainColumn, Kin, Resolved, Resolver, Series, SeriesBounds, Table};
+pub use resolver::{ComputedColumn, DomainColumn, Kin, Registered, Resolved, Resolver, Series, SeriesBounds, Table};
 pub use retell::with_table_renamed;
 pub use split::{Piece, bytes_of_statements, given_data, next_piece, reads_stdin, split};
 pub use statement::{

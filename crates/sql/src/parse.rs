@@ -89,7 +89,7 @@ pub(crate) use sequence::{SequenceAst, SequenceChangeAst, SequenceOptions};
 pub(crate) use session::{SessionAst, TableLockAst, is_built_in};
 pub(crate) use set_config::{SetConfigAst, set_config};
 pub(crate) use trigger::{CreateTriggerAst, TriggerAst};
-pub(crate) use user_types::{TypeAction, TypeAst};
+pub(crate) use user_types::{AttributeChange, TypeAction, TypeAst};
 
 /// Where the next token is, for [`back_to`].
 fn here(parser: &mut Parser<'_>) -> usize {
@@ -195,9 +195,18 @@ impl Parsed {
 
     /// The temporary table that it makes, if that goes when the transaction commits.
     pub fn makes_for_transaction(&self) -> Option<String> {
+        self.makes_temporary(OnCommit::Drop)
+    }
+
+    /// The temporary table that it makes, if its rows go when a transaction commits.
+    pub fn makes_for_rows(&self) -> Option<String> {
+        self.makes_temporary(OnCommit::DeleteRows)
+    }
+
+    fn makes_temporary(&self, on_commit: OnCommit) -> Option<String> {
         let Ast::Library(statement) = &self.ast else { return None };
         let Statement::CreateTable(create) = &**statement else { return None };
-        let goes = create.temporary && create.on_commit == Some(OnCommit::Drop);
+        let goes = create.temporary && create.on_commit == Some(on_commit);
         let name = create.name.0.last().filter(|_| goes)?;
         name.as_ident().map(crate::bind::fold)
     }

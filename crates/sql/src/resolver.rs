@@ -63,8 +63,33 @@ pub trait Resolver {
         None
     }
 
+    /// The numbers of all objects of a kind, with their names as they are shown.
+    fn registered(&self, _kind: Registered) -> Vec<(i64, String)> {
+        Vec::new()
+    }
+
+    /// The number of the transaction that the statement is in.
+    fn transaction_number(&self) -> i64 {
+        0
+    }
+
+    /// Whether the statement is one of a routine.
+    fn is_within_routine(&self) -> bool {
+        false
+    }
+
+    /// The number of a type that is no domain.
+    fn number_of_type(&self, _of: SqlType) -> i64 {
+        0
+    }
+
     /// The columns of a domain: schema, table, column.
     fn columns_of_domain(&self, _domain: &Name) -> Vec<(String, String, String)> {
+        Vec::new()
+    }
+
+    /// The columns whose values have fields of a domain: schema, table, column.
+    fn columns_within_domain(&self, _domain: &Name) -> Vec<(String, String, String)> {
         Vec::new()
     }
 
@@ -250,6 +275,40 @@ pub struct SeriesBounds {
     pub step: Value,
     /// Whether `stop` itself may be a value.
     pub has_stop: bool,
+}
+
+/// Kinds of objects that are shown by their names where their numbers are values: `regclass` and the like.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Registered {
+    /// Tables, views, sequences and indexes.
+    Class,
+    /// Types.
+    Type,
+    /// Functions and procedures, by their names alone.
+    Routine,
+    /// The same, with the types of what they take.
+    Signature,
+    /// Schemas.
+    Schema,
+    /// Who owns something.
+    Role,
+}
+
+impl Registered {
+    /// All kinds, in the order of their numbers.
+    pub const ALL: [Self; 6] = [Self::Class, Self::Type, Self::Routine, Self::Signature, Self::Schema, Self::Role];
+
+    /// What PostgreSQL calls the type of such values.
+    pub fn type_name(self) -> &'static str {
+        match self {
+            Self::Class => "regclass",
+            Self::Type => "regtype",
+            Self::Routine => "regproc",
+            Self::Signature => "regprocedure",
+            Self::Schema => "regnamespace",
+            Self::Role => "regrole",
+        }
+    }
 }
 
 /// A column that is of a domain.

@@ -101,6 +101,8 @@ pub enum Statement {
         name: ObjectName,
         /// Its new name.
         to: String,
+        /// The column of a view that it is about, if it is not about the whole.
+        column: Option<String>,
         /// Nothing happens if there is none.
         if_exists: bool,
     },
@@ -538,6 +540,8 @@ pub enum Copy {
         fillings: Vec<Filling>,
         /// Whether rows are more than their values: there are constraints to check or columns to compute.
         checked: bool,
+        /// Which rows of the file are taken, as SQL over the table's columns.
+        condition: Option<String>,
         /// Whether the rows are those of partitions.
         is_partitioned: bool,
         /// The triggers that it may fire.

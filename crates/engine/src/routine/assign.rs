@@ -68,6 +68,25 @@ impl Runner<'_> {
         if let Slot::Record(Some(record)) = &mut self.frame[slot] {
             record.is_null = false;
         }
+        self.check_fields(slot, Some(field))
+    }
+
+    /// The values of fields that are of domains become ones of these, or it is an error: of one field, or all of them.
+    fn check_fields(&mut self, slot: usize, only: Option<&str>) -> Result<()> {
+        if !self.program.domains_of_fields.contains_key(&slot) {
+            return Ok(());
+        }
+        let program = self.program.clone();
+        for (at, checked) in &program.domains_of_fields[&slot] {
+            let is_it = |record: &Record| only.is_none_or(|only| record.fields[*at].name == only);
+            if !matches!(&self.frame[slot], Slot::Record(Some(record)) if is_it(record)) {
+                continue;
+            }
+            let (value, _) = self.value(checked)?;
+            if let Slot::Record(Some(record)) = &mut self.frame[slot] {
+                record.values[*at] = value;
+            }
+        }
         Ok(())
     }
 
@@ -132,6 +151,7 @@ impl Runner<'_> {
     }
 
     fn assign_record(&mut self, slot: usize, fields: &Arc<[Field]>, row: Option<Vec<Value>>) -> Result<()> {
+        let is_there = row.is_some();
         let record = match &self.program.variables[slot].kind {
             Kind::Row(own) => {
                 let mut values = Vec::with_capacity(own.len());
@@ -149,7 +169,7 @@ impl Runner<'_> {
             }
         };
         self.frame[slot] = Slot::Record(Some(record));
-        Ok(())
+        if is_there { self.check_fields(slot, None) } else { Ok(()) }
     }
 
     /// What a variable holds before anything is assigned to it.

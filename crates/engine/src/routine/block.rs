@@ -56,7 +56,7 @@ impl Runner<'_> {
                 transaction.release(SAVEPOINT)?;
                 return Ok(flow);
             }
-            Err(error) => error,
+            Err(error) => self.environment.named(error),
         };
         let handler =
             guard.handlers.iter().find(|(conditions, _)| conditions.iter().any(|c| catches(c, error.state())));

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use base::{Error, Result, SqlState};
-use catalog::{Field, Language, Mode, Returns, Routine};
+use catalog::{Field, Language, Mode, Name, Returns, Routine};
 use sql::procedure as tree;
 use types::SqlType;
 
@@ -18,7 +18,7 @@ use super::place_of;
 use super::program::{Action, BoundCursor, Into, Place, Program, Query, Step};
 use super::scope::{Kind, Scope, Variable, kind_of};
 use super::trigger::VARIABLES;
-use crate::definitions::full_name;
+use crate::definitions::{full_name, quoted};
 use crate::environment::Environment;
 
 /// The variables that a routine begins with.
@@ -37,6 +37,7 @@ struct Compiler<'a> {
     environment: &'a Environment,
     variables: Vec<Variable>,
     domains: HashMap<usize, Embedded>,
+    domains_of_fields: HashMap<usize, Vec<(usize, Embedded)>>,
     cursors: HashMap<usize, BoundCursor>,
     scope: Arc<Scope>,
     /// Loops and blocks around the place: label, number, and whether it is a loop.
@@ -84,6 +85,7 @@ pub(super) fn anonymous(environment: &Environment, body: &tree::Block) -> Result
         routine: None,
         variables: compiler.variables,
         domains: compiler.domains,
+        domains_of_fields: compiler.domains_of_fields,
         cursors: compiler.cursors,
         given: Vec::new(),
         rows: Vec::new(),
@@ -102,8 +104,9 @@ fn columns_of(routine: &Routine) -> Arc<[Field]> {
 impl<'a> Compiler<'a> {
     fn new(environment: &'a Environment) -> Self {
         let scope = Arc::new(Scope::default());
-        let (domains, cursors) = (HashMap::new(), HashMap::new());
-        Self { environment, variables: Vec::new(), domains, cursors, scope, around: Vec::new(), numbers: 0 }
+        let (domains, domains_of_fields, cursors) = (HashMap::new(), HashMap::new(), HashMap::new());
+        let (variables, around) = (Vec::new(), Vec::new());
+        Self { environment, variables, domains, domains_of_fields, cursors, scope, around, numbers: 0 }
     }
 
     fn variable(&mut self, name: &str, kind: Kind) -> usize {
@@ -118,6 +121,22 @@ impl<'a> Compiler<'a> {
         let name = format!("__domain__{slot}");
         let scope = Arc::new(Scope { label: None, names: vec![(name.clone(), slot)], around: None });
         self.domains.insert(slot, Embedded::new(format!("SELECT CAST({name} AS {domain})"), scope));
+    }
+
+    /// The fields of a variable are of domains, each if it has one.
+    fn has_fields_of_domains(&mut self, slot: usize, domains: &[Option<Name>]) {
+        let Kind::Row(fields) = &self.variables[slot].kind else { return };
+        let name = format!("__domain__{slot}");
+        let scope = Arc::new(Scope { label: None, names: vec![(name.clone(), slot)], around: None });
+        let of = |(at, (field, domain)): (usize, (&Field, &Option<Name>))| {
+            let (schema, domain) = domain.as_ref()?;
+            let sql = format!("SELECT CAST({name}.{} AS {})", quoted(&field.name), full_name(schema, domain));
+            Some((at, Embedded::new(sql, scope.clone())))
+        };
+        let checked: Vec<_> = fields.iter().zip(domains).enumerate().filter_map(of).collect();
+        if !checked.is_empty() {
+            self.domains_of_fields.insert(slot, checked);
+        }
     }
 
     /// FOUND, in the outermost scope.
@@ -139,6 +158,7 @@ impl<'a> Compiler<'a> {
             routine: Some(routine.clone()),
             variables: self.variables,
             domains: self.domains,
+            domains_of_fields: self.domains_of_fields,
             cursors: self.cursors,
             given,
             rows,
@@ -171,6 +191,10 @@ impl<'a> Compiler<'a> {
             let slot = self.variable(parameter.name.as_deref().unwrap_or(""), kind_of(parameter.sql_type));
             if let (Some((schema, name)), Kind::Scalar(_)) = (&parameter.domain, &self.variables[slot].kind) {
                 self.is_of_domain(slot, &full_name(schema, name));
+            }
+            if let Some((schema, name)) = &parameter.domain {
+                let domain = self.environment.catalog().domain(Some(schema), name).map(|(_, of)| of.fields.clone());
+                self.has_fields_of_domains(slot, &domain.unwrap_or_default());
             }
             names.extend(parameter.name.clone().map(|name| (name, slot)));
             if parameter.mode != Mode::Table {

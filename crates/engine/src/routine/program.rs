@@ -18,6 +18,8 @@ pub(super) struct Program {
     pub(super) variables: Vec<Variable>,
     /// Of those whose type is a domain, by slot: the value as one of that.
     pub domains: HashMap<usize, Embedded>,
+    /// Of rows with fields of domains, by slot: the places of these, and the values as ones of that.
+    pub domains_of_fields: HashMap<usize, Vec<(usize, Embedded)>>,
     /// Cursors with their queries, by slot.
     pub(super) cursors: HashMap<usize, BoundCursor>,
     /// Those that what is given goes to.

@@ -3,7 +3,6 @@
 use base::{Error, Result, SqlState};
 use types::{SqlType, Value};
 
-use super::about::about;
 use super::embedded::Embedded;
 use super::program::{Place, Query};
 use super::run::Runner;
@@ -88,7 +87,7 @@ impl Runner<'_> {
                 (Some(error), "pg_exception_detail") => text(error.get_detail()),
                 (Some(error), "pg_exception_hint") => text(error.get_hint()),
                 (Some(error), "pg_exception_context") => text(error.get_context()),
-                (Some(error), item) => (Value::str(about(self.environment, error, item)), SqlType::Text),
+                (Some(error), item) => text(error.get_about(item)),
             };
             debug_assert!(!stacked || sql_type == SqlType::Text);
             self.assign(place, value, sql_type)?;

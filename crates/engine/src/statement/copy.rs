@@ -20,13 +20,14 @@ use crate::{execute, files};
 
 pub(super) fn copy(environment: &mut Environment, copy: Copy) -> Result<QueryResult> {
     match copy {
-        Copy::From { name, table, columns, fillings, checked, target, position, options, .. } => {
+        Copy::From { name, table, columns, fillings, checked, condition, target, position, options, .. } => {
             let relation = Source::relation(&table).map_err(|e| e.at(name.position))?;
             let from = match (&environment.given, target) {
                 (Some(data), CopyTarget::Stdin) => From::Given(data.clone()),
                 (_, target) => From::File(path(target).map_err(|e| e.at(position))?),
             };
-            let into = Into { name: &name, relation: &relation, columns: &columns, checked };
+            let condition = condition.as_deref();
+            let into = Into { name: &name, relation: &relation, columns: &columns, checked, condition };
             from_file(environment, into, &fillings, &from, options).map_err(|e| e.at(position))
         }
         Copy::To { plan, target, position, options } => {
@@ -96,6 +97,8 @@ struct Into<'a> {
     columns: &'a [usize],
     /// Whether rows go through an INSERT that checks them.
     checked: bool,
+    /// Which rows are taken.
+    condition: Option<&'a str>,
 }
 
 /// The values of DEFAULT where a file writes that. They are the same for each row of it.
@@ -175,13 +178,24 @@ fn through_insert(environment: &mut Environment, into: Into<'_>, file: Arc<dyn F
         }
     };
     let sources: Vec<String> = file.schema().iter().zip(columns).map(source).collect();
+    let rows = match into.condition {
+        None => format!("select {} from {}", sources.join(", "), quote(&name)),
+        Some(condition) => {
+            let named = sources.iter().zip(&targets).map(|(value, name)| format!("{value} as {name}"));
+            let named: Vec<String> = named.collect();
+            let (all, table) = (targets.join(", "), quote(&into.name.name));
+            format!(
+                "select {all} from (select {} from {}) as {table} where {condition}",
+                named.join(", "),
+                quote(&name)
+            )
+        }
+    };
     let sql = format!(
-        "insert into {}{} ({}) overriding system value select {} from {}",
+        "insert into {}{} ({}) overriding system value {rows}",
         into.name.schema.as_ref().map_or_else(String::new, |schema| quote(schema) + "."),
         quote(&into.name.name),
         targets.join(", "),
-        sources.join(", "),
-        quote(&name)
     );
     let bound = sql::bind(&sql::parse(&sql)?, &Resolver::new(environment).with_frame(name, file), &[])?;
     match bound {

@@ -340,6 +340,22 @@ pub(super) fn rename(
     Ok(result)
 }
 
+/// ALTER VIEW ... RENAME COLUMN.
+pub(super) fn rename_column_of_view(
+    environment: &Environment,
+    name: &ObjectName,
+    (from, to): (&str, &str),
+    if_exists: bool,
+) -> Result<QueryResult> {
+    let located = environment.located(name);
+    let views = Views::of(environment, &located);
+    let result = altered(environment, ObjectKind::View, name, if_exists, |catalog, _, view| {
+        catalog.rename_column_of_view(view, from, to)
+    })?;
+    views.check(environment, &located, &[(from.to_owned(), to.to_owned())], None, false)?;
+    Ok(result)
+}
+
 /// ALTER TABLE and ALTER VIEW ... SET SCHEMA.
 pub(super) fn set_schema(
     environment: &Environment,

@@ -1,7 +1,7 @@
 //! CREATE, ALTER and DROP TYPE.
 
 use base::{Error, Result, SqlState};
-use catalog::{Dependent, TEMPORARY_SCHEMA};
+use catalog::{Dependent, DomainChange, TEMPORARY_SCHEMA};
 use sql::{DomainStatement, ObjectKind, ObjectName, Statement, TypeStatement};
 
 use super::ask::ask;
@@ -41,7 +41,8 @@ pub(super) fn run_domain(environment: &Environment, statement: DomainStatement) 
             }
             let catalog = environment.catalog_of(name.schema.as_deref());
             let done = catalog.alter_domain((name.schema.as_deref(), &name.name), &change);
-            (name, done, "ALTER DOMAIN")
+            let tag = if matches!(change, DomainChange::Attributes(..)) { "ALTER TYPE" } else { "ALTER DOMAIN" };
+            (name, done, tag)
         }
     };
     done.map_err(|e| e.at(name.position))?;

@@ -10,6 +10,7 @@ mod information;
 mod inheritance;
 mod listed;
 mod postgres;
+mod registered;
 mod routines;
 mod triggers;
 
@@ -19,6 +20,8 @@ use std::sync::Arc;
 use catalog::{CatalogSnapshot, DEFAULT_SCHEMA, Filling, IndexPart, TableEntry, Unique};
 use io::MemorySource;
 use types::{Collation, EnumType, SqlType, Value};
+
+pub(crate) use registered::{number_of_type, registered};
 
 use super::{Columns, small_table};
 use crate::environment::Environment;
@@ -46,6 +49,13 @@ struct System<'a> {
     catalog: &'a CatalogSnapshot,
 }
 
+/// All tables that have rows.
+fn system_tables() -> impl Iterator<Item = &'static SystemTable> {
+    let of_relations = information::TABLES.iter().chain(postgres::TABLES).chain(classes::TABLES);
+    let of_others = routines::TABLES.iter().chain(constraints::TABLES).chain(triggers::TABLES);
+    of_relations.chain(of_others).chain(inheritance::TABLES).chain(listed::TABLES)
+}
+
 /// The table of that name, if there is one.
 pub(crate) fn system_table(
     environment: &Environment,
@@ -54,16 +64,7 @@ pub(crate) fn system_table(
     name: &str,
 ) -> Option<Arc<MemorySource>> {
     let schema = schema.unwrap_or(PG_CATALOG);
-    let of_postgresql = postgres::TABLES.iter().chain(classes::TABLES);
-    let mut all = information::TABLES
-        .iter()
-        .chain(of_postgresql)
-        .chain(routines::TABLES)
-        .chain(constraints::TABLES)
-        .chain(triggers::TABLES)
-        .chain(inheritance::TABLES)
-        .chain(listed::TABLES);
-    let Some(table) = all.find(|table| table.schema == schema && table.name == name) else {
+    let Some(table) = system_tables().find(|table| table.schema == schema && table.name == name) else {
         let columns = empty::columns(name).filter(|_| schema == PG_CATALOG)?;
         return Some(small_table(&columns, Vec::new()));
     };
@@ -79,17 +80,8 @@ pub(crate) fn number_of(catalog: &CatalogSnapshot, schema: Option<&str>, name: &
         return None;
     }
     let own = NUMBERS.iter().find(|(known, _)| *known == name).map(|(_, number)| *number);
-    let is_there = || {
-        let mut all = postgres::TABLES
-            .iter()
-            .chain(classes::TABLES)
-            .chain(routines::TABLES)
-            .chain(constraints::TABLES)
-            .chain(triggers::TABLES)
-            .chain(inheritance::TABLES)
-            .chain(listed::TABLES);
-        all.any(|t| t.schema == PG_CATALOG && t.name == name) || empty::columns(name).is_some()
-    };
+    let is_there =
+        || system_tables().any(|t| t.schema == PG_CATALOG && t.name == name) || empty::columns(name).is_some();
     own.or_else(|| is_there().then(|| oid("table", PG_CATALOG, name)))
 }
 
@@ -128,7 +120,15 @@ impl System<'_> {
                     TableEntry::View(_) => (None, None),
                 };
                 let named = Type::of(field.sql_type);
-                all.push(Column { schema, table, number: at as i64 + 1, field, filling, collation, named });
+                let domain = match entry {
+                    TableEntry::Table(of) => of.domains.get(at).and_then(Option::as_ref),
+                    TableEntry::View(_) => None,
+                };
+                let domain = domain.filter(|_| !field.sql_type.is_array());
+                // Those that every database has are no types of PostgreSQL.
+                let domain = domain.filter(|(schema, _)| schema != PG_CATALOG);
+                let domain = domain.map(|(schema, name)| domain_oid(schema, name));
+                all.push(Column { schema, table, number: at as i64 + 1, field, filling, collation, domain, named });
             }
         }
         all
@@ -255,6 +255,8 @@ struct Column<'a> {
     field: catalog::Field,
     filling: Option<&'a Filling>,
     collation: Option<&'a Collation>,
+    /// The number of its domain, if it is of one.
+    domain: Option<i64>,
     named: Type,
 }
 
@@ -388,6 +390,16 @@ const TYPES: &[TypeRow] = &[
 /// The number of an enum: another name does not change it.
 fn enum_oid(of: &EnumType) -> i64 {
     oid("type", "", &of.number().to_string())
+}
+
+/// The number of a domain or composite type.
+fn domain_oid(schema: &str, name: &str) -> i64 {
+    oid("type", schema, name)
+}
+
+/// The number of a composite type as something that has columns.
+fn composite_oid(schema: &str, name: &str) -> i64 {
+    oid("composite", schema, name)
 }
 
 /// The number of a schema.

@@ -24,6 +24,26 @@ macro_rules! privilege {
     };
 }
 
+/// Whether the search path finds what is in a table of the system.
+macro_rules! visible {
+    ($name:literal, $table:literal, $schema:literal, $of:literal) => {
+        scalar(
+            &[$name],
+            &["n"],
+            concat!(
+                "(SELECT own_seen FROM (SELECT o.oid AS own_number, array_contains(current_schemas(true), s.nspname) AS own_seen \
+                 FROM pg_catalog.",
+                $table,
+                " o JOIN pg_catalog.pg_namespace s ON s.oid = o.",
+                $schema,
+                ") AS own WHERE own_number = n)"
+            ),
+            concat!("Whether a name without a schema finds the ", $of, " of that number."),
+            (concat!($name, "(1)"), "NULL"),
+        )
+    };
+}
+
 pub(super) const PRIVILEGES: [[Composed; 2]; 14] = [
     privilege!("has_any_column_privilege", "column of a table", "SELECT"),
     privilege!("has_database_privilege", "database", "CONNECT"),
@@ -103,9 +123,6 @@ pub(super) const SYSTEM: &[Composed] = &[
     ),
     scalar(
         &[
-            "pg_table_is_visible",
-            "pg_type_is_visible",
-            "pg_function_is_visible",
             "pg_operator_is_visible",
             "pg_collation_is_visible",
             "pg_conversion_is_visible",
@@ -119,8 +136,11 @@ pub(super) const SYSTEM: &[Composed] = &[
         &["n"],
         "CASE WHEN n IS NOT NULL THEN true END",
         "Whether a name without a schema means the object of that number.",
-        ("pg_table_is_visible(1)", "true"),
+        ("pg_operator_is_visible(1)", "true"),
     ),
+    visible!("pg_table_is_visible", "pg_class", "relnamespace", "table, view, sequence or index"),
+    visible!("pg_type_is_visible", "pg_type", "typnamespace", "type"),
+    visible!("pg_function_is_visible", "pg_proc", "pronamespace", "function"),
     scalar(
         &["in_search_path"],
         &["database", "schema"],
@@ -217,6 +237,28 @@ pub(super) const SYSTEM: &[Composed] = &[
          WHERE own_number = n)",
         "What the function of that number takes.",
         ("pg_get_function_arguments(1)", "NULL"),
+    ),
+    scalar(
+        &["pg_get_functiondef"],
+        &["n"],
+        "(SELECT own_text FROM (SELECT oid AS own_number, prodefinition AS own_text FROM pg_catalog.pg_proc) AS own \
+         WHERE own_number = n)",
+        "What makes the function of that number.",
+        ("pg_get_functiondef(1)", "NULL"),
+    ),
+    scalar(
+        &["pg_get_function_identity_arguments"],
+        &["n"],
+        "regexp_replace(pg_get_function_arguments(n), ' DEFAULT [^,]*', '', 'g')",
+        "What the function of that number takes, without what stands for arguments that are not given.",
+        ("pg_get_function_identity_arguments(1)", "NULL"),
+    ),
+    scalar(
+        &["pg_get_function_sqlbody"],
+        &["n"],
+        "CASE WHEN n IS NULL THEN '' END",
+        "The body of a function that is no text, which none is.",
+        ("pg_get_function_sqlbody(1)", "NULL"),
     ),
     scalar(
         &["pg_partition_ancestors"],

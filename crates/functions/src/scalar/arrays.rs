@@ -75,6 +75,19 @@ pub(super) const ROWS: &[Scalar] = &[
         "The array with another element at a number, counted from 1: what `SET a[2] = 7` gives.",
         ("array_set(ARRAY[1, 2], 4, 7)", "{1,2,NULL,7}"),
     ),
+    // The binder makes a NULL array an empty one, and a NULL number this one.
+    Scalar::new(
+        "array_set_slice",
+        &["array_set_slice"],
+        &[rule(&[Array, BigInt, BigInt, Array], |types, _| types[0])],
+        |c| {
+            let (array, element) = c.array(0)?;
+            let bound = |at: usize| c.int(at).map(|bound| Some(bound).filter(|bound| *bound != i64::MIN + 1));
+            array::with_slice(array, (bound(1)?, bound(2)?), c.text(3)?, element)
+        },
+        "The array with other elements between two numbers: what `SET a[2:3] = ARRAY[7, 8]` gives.",
+        ("array_set_slice(ARRAY[1, 2, 3], 2, 3, ARRAY[7, 8])", "{1,7,8}"),
+    ),
     Scalar::operator(
         "array_slice",
         None,

@@ -72,6 +72,9 @@ impl ScalarFunction {
     pub const SEQUENCE_LAST: Self = row("sequence_last");
     pub const SEQUENCE_SET: Self = row("sequence_set");
     pub const REFUSE_ROW: Self = row("refuse_row");
+    pub const TRANSACTION_NUMBER: Self = row("transaction_number");
+    /// The number of an object that is shown as its name, and of which kind it is.
+    pub const REGISTERED: Self = row("registered");
     pub const EXTRACT: Self = row("extract");
     pub const DATE_TRUNC: Self = row("date_trunc");
     pub const TO_NUMBER: Self = row("to_number");
@@ -91,6 +94,7 @@ impl ScalarFunction {
     pub const ARRAY_APPEND: Self = row("array_append");
     pub const ARRAY_PREPEND: Self = row("array_prepend");
     pub const ARRAY_SET: Self = row("array_set");
+    pub const ARRAY_SET_SLICE: Self = row("array_set_slice");
     pub const ARRAY_SUBSCRIPT: Self = row("array_subscript");
     pub const STRUCT_FIELD: Self = row("struct_field");
     pub const ARRAY_SLICE: Self = row("array_slice");

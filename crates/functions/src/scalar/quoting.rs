@@ -1,10 +1,11 @@
 //! Texts for other programs: quoted for SQL, formatted, and checksums.
 
 use types::Value;
+use types::ops::cast::format_value;
 use types::ops::string;
 
 use super::{Call, Scalar, text};
-use crate::Parameter::Text;
+use crate::Parameter::{Array, Text};
 
 /// A text of one.
 macro_rules! text_function {
@@ -56,7 +57,23 @@ pub(super) const ROWS: &[Scalar] = &[
         "The text with the arguments in it: %s as text, %I as a name, %L as a literal.",
         ("format('Hello %s, %1$s', 'World')", "Hello World, World"),
     ),
-    // Binders put it where a row must not go: behind the SQLSTATE and the message stand the texts of the row's values.
+    Scalar::new(
+        "format_of_array",
+        &["format_of_array"],
+        &[text(&[Text, Array])],
+        |c| {
+            let (array, element) = c.array(1)?;
+            let count = types::ops::array::length(array, element) as i64;
+            let values: Vec<Value> = (1..=count).map(|at| types::ops::array::subscript(array, element, at)).collect();
+            let texts: Vec<Option<String>> =
+                values.iter().map(|v| (!v.is_null()).then(|| format_value(v, element))).collect();
+            let arguments: Vec<Option<&str>> = texts.iter().map(Option::as_deref).collect();
+            Ok(Value::str(string::format(c.text(0)?, &arguments)?))
+        },
+        "The text with the elements of an array in it, as format has it: format(text, VARIADIC array).",
+        ("format_of_array('%s and %s', ARRAY['one', 'two'])", "one and two"),
+    ),
+    // Binders put it where a row must not go: behind the SQLSTATE, the message and what it is about stand the texts of the row's values.
     Scalar {
         volatile: true,
         ..Scalar::operator(
@@ -64,9 +81,29 @@ pub(super) const ROWS: &[Scalar] = &[
             None,
             refuse_row,
             "The error that a row may not be written.",
-            ("refuse_row('23514', 'no', '1')", "an error"),
+            ("refuse_row('23514', 'no', '', '1')", "an error"),
         )
     },
+    // Binders put the number of the transaction into it, which no plan may keep.
+    Scalar {
+        volatile: true,
+        ..Scalar::operator(
+            "transaction_number",
+            None,
+            |c| c.value(0).cloned(),
+            "The number of the transaction.",
+            ("transaction_number(1)", "1"),
+        )
+    },
+    // Binders put it around the number of a table, a type or the like, which is shown as its name: of the kind that is the second
+    // argument.
+    Scalar::operator(
+        "registered",
+        None,
+        |c| c.value(0).cloned(),
+        "The number of an object that has a name.",
+        ("23::regtype", "integer"),
+    ),
     text_function!(
         "sha224",
         string::sha224,
@@ -122,10 +159,13 @@ fn refuse_row(call: &Call<'_>) -> base::Result<Value> {
             _ => format!("{}...", &text[..text.floor_char_boundary(LONGEST_SHOWN)]),
         })
     };
-    let values = (2..call.len()).map(shown).collect::<base::Result<Vec<String>>>()?;
-    let error = base::Error::new(state, call.text(1)?);
-    Err(match values.as_slice() {
-        [] => error,
-        values => error.detail(format!("Failing row contains ({}).", values.join(", "))),
+    let values = (3..call.len()).map(shown).collect::<base::Result<Vec<String>>>()?;
+    let error = base::Error::new(state, call.text(1)?).about_all(call.text(2)?);
+    Err(match (values.as_slice(), base::about_in_text(call.text(2)?, "partition_key")) {
+        ([], _) => error,
+        (values, None) => error.detail(format!("Failing row contains ({}).", values.join(", "))),
+        (values, Some(key)) => {
+            error.detail(format!("Partition key of the failing row contains ({key}) = ({}).", values.join(", ")))
+        }
     })
 }

@@ -7,6 +7,7 @@ mod conflict;
 mod field;
 mod instead;
 mod merge;
+mod parts_of_columns;
 mod returning;
 mod truncate;
 mod view;

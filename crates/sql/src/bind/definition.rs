@@ -33,19 +33,13 @@ impl Binder<'_> {
             true => name.make_temporary()?,
             false => name = self.resolver.new_name(name)?,
         }
-        if create.on_commit == Some(OnCommit::Drop) && !create.temporary {
+        let on_commit = [OnCommit::Drop, OnCommit::DeleteRows];
+        if create.on_commit.is_some_and(|said| on_commit.contains(&said)) && !create.temporary {
             let message = "ON COMMIT can only be used on temporary tables";
             return Err(Error::new(SqlState("42P16"), message).at(name.position));
         }
-        let refused = if create.on_commit == Some(OnCommit::DeleteRows) {
-            Some("ON COMMIT DELETE ROWS")
-        } else if create.external || create.clone.is_some() {
-            Some("CREATE EXTERNAL TABLE or CLONE")
-        } else {
-            None
-        };
-        if let Some(what) = refused {
-            return unsupported(what, name.position);
+        if create.external || create.clone.is_some() {
+            return unsupported("CREATE EXTERNAL TABLE or CLONE", name.position);
         }
         let (if_not_exists, or_replace) = (create.if_not_exists, create.or_replace);
         if let Some(parent) = &create.partition_of {

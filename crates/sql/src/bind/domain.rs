@@ -5,17 +5,18 @@ use std::sync::Arc;
 
 use base::{Error, Result, SqlState};
 use catalog::{Check, Domain, DomainChange, Filling, Name};
-use functions::ScalarFunction;
-use plan::{ColumnId, ColumnInfo, Expr, ExprKind, Node, Op, Plan};
+use plan::{ColumnId, ColumnInfo, Each, Expr, ExprKind, Node, Op, Plan};
 use sqlparser::ast::{self, ArrayElemTypeDef, DataType};
 use types::{SqlType, Value};
 
 use super::coerce::{boolean, rounded};
+use super::expr::call;
+use super::refusal::Refusal;
 use super::scope::{Clause, Relation, Scope, ScopeColumn};
-use super::type_name::{rounded_name, unsigned_name};
+use super::type_name::{is_composite, rounded_name, unsigned_name};
 use super::written::within;
 use super::{Binder, Bound, fold, unsupported};
-use crate::parse::{DomainAction, DomainAst, DomainPart};
+use crate::parse::{DomainAction, DomainAst, DomainPart, structs};
 use crate::{DomainStatement, ObjectKind, ObjectName, Statement};
 
 impl Binder<'_> {
@@ -56,7 +57,7 @@ impl Binder<'_> {
             Some((_, below)) => Domain::clone(&below),
             None => {
                 let sql_type = self.sql_type(below).map_err(|e| e.at(name.position))?;
-                Domain { sql_type, not_null: false, filling: Filling::NULL, checks: Vec::new(), digits: None }
+                Domain { fields: self.domains_of_fields(below)?, ..Domain::of(sql_type) }
             }
         };
         for part in parts {
@@ -71,6 +72,16 @@ impl Binder<'_> {
         }
         domain.checks.sort_by(|a, b| a.name.cmp(&b.name));
         Ok(Statement::Domain(DomainStatement::Create { name, domain }))
+    }
+
+    /// The domain of each field of a composite type, if it is of one; none at all if no field is.
+    fn domains_of_fields(&mut self, composite: &DataType) -> Result<Vec<Option<Name>>> {
+        let DataType::Custom(_, text) = composite else { return Ok(Vec::new()) };
+        let ([text], true) = (text.as_slice(), is_composite(composite)) else { return Ok(Vec::new()) };
+        let fields = structs::fields(text).unwrap_or_default();
+        let of = |(_, of): &(ast::Ident, DataType)| Ok(self.domain_of(of)?.map(|(name, _)| name));
+        let fields = fields.iter().map(of).collect::<Result<Vec<_>>>()?;
+        Ok(if fields.iter().any(Option::is_some) { fields } else { Vec::new() })
     }
 
     fn check_of_domain(
@@ -133,6 +144,7 @@ impl Binder<'_> {
             DomainAction::NotNull(not_null) | DomainAction::Add(DomainPart::NotNull(not_null)) => {
                 if *not_null {
                     let new = Domain { not_null: true, checks: Vec::new(), ..Domain::clone(&domain) };
+                    self.refuse_within(&full)?;
                     asked = self.ask_columns(&full, &new, |column, table| {
                         format!("column \"{column}\" of table \"{table}\" contains null values")
                     })?;
@@ -142,6 +154,7 @@ impl Binder<'_> {
             DomainAction::Add(DomainPart::Check(named, condition)) => {
                 let check = self.check_of_domain(named.as_ref(), condition, &domain, &name.name)?;
                 let new = Domain { not_null: false, checks: vec![check.clone()], ..Domain::clone(&domain) };
+                self.refuse_within(&full)?;
                 asked = self.ask_columns(&full, &new, |column, table| {
                     format!("column \"{column}\" of table \"{table}\" contains values that violate the new constraint")
                 })?;
@@ -150,6 +163,15 @@ impl Binder<'_> {
             DomainAction::Add(DomainPart::Default(_)) => return unsupported("ADD DEFAULT", name.position),
         };
         Ok(Statement::Domain(DomainStatement::Alter { name, change, asked }))
+    }
+
+    /// Fields of rows in columns are not asked for what is new, so there may be none.
+    fn refuse_within(&self, domain: &Name) -> Result<()> {
+        let within = self.resolver.columns_within_domain(domain);
+        within.first().map_or(Ok(()), |(_, table, column)| {
+            let message = format!("cannot alter type \"{}\" because column \"{table}.{column}\" uses it", domain.1);
+            Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message))
+        })
     }
 
     /// A query for each column of a domain that fails if a value is not as `new` says.
@@ -168,7 +190,9 @@ impl Binder<'_> {
             };
             let node = self.scan(read, None, None)?.node;
             let Op::Scan { columns, .. } = &node.op else { return Err(Error::internal("a table is scanned")) };
-            let branches = self.assertions(columns[attribute].1, new, |_| message(&column, &name.name))?;
+            let about = Refusal::default().about_table(&name).about("column_name", &column);
+            let refusal = |_: Option<&Check>| about.clone().saying(message(&column, &name.name));
+            let branches = self.assertions(columns[attribute].1, new, refusal)?;
             let holds = Expr::new(ExprKind::Case { branches, otherwise: Box::new(Expr::bool(true)) }, SqlType::Bool);
             let node = Node::new(Op::Filter { input: Box::new(node), predicates: vec![holds] });
             self.plan.finish(Bound { node, output: Vec::new() })
@@ -188,15 +212,12 @@ impl Binder<'_> {
 
     fn of_domain(&mut self, value: Expr, name: &Name, domain: &Domain, is_lenient: bool) -> Result<Expr> {
         let value = if value.sql_type.is_array() { value } else { rounded(value, domain.digits) };
-        if domain.checks.is_empty() && !domain.not_null {
+        if domain.is_open() {
             return Ok(value);
         }
         let position = value.position;
         let column = self.plan.column_for("value", &value);
-        let mut branches = self.assertions_of_domain(column, name, domain)?;
-        if is_lenient {
-            branches.iter_mut().for_each(|(_, refused)| *refused = Expr::bool(false));
-        }
+        let branches = self.branches_of_domain(column, name, domain, is_lenient)?;
         self.or_null(value, column, branches).map(|expr| expr.at(position))
     }
 
@@ -214,27 +235,100 @@ impl Binder<'_> {
     pub(super) fn assertions_of_domain(
         &mut self,
         column: ColumnId,
-        (_, name): &Name,
+        name: &Name,
         domain: &Domain,
     ) -> Result<Vec<(Expr, Expr)>> {
-        let message = |check: Option<&Check>| match check {
-            None => format!("domain {name} does not allow null values"),
-            Some(check) => format!("value for domain {name} violates check constraint \"{}\"", check.name),
+        self.branches_of_domain(column, name, domain, false)
+    }
+
+    /// What a value of a domain must not be, each with its error, or with false.
+    fn branches_of_domain(
+        &mut self,
+        column: ColumnId,
+        name: &Name,
+        domain: &Domain,
+        is_lenient: bool,
+    ) -> Result<Vec<(Expr, Expr)>> {
+        let of_type = Refusal::default().about("schema_name", &name.0).about("pg_datatype_name", &name.1);
+        let shown = self.name_as_seen(name);
+        let refusal = |check: Option<&Check>| match check {
+            None => of_type.clone().saying(format!("domain {shown} does not allow null values")),
+            Some(check) => of_type
+                .clone()
+                .about("constraint_name", &check.name)
+                .saying(format!("value for domain {shown} violates check constraint \"{}\"", check.name)),
         };
-        self.assertions(column, domain, message)
+        let mut branches = self.assertions(column, domain, refusal)?;
+        if is_lenient {
+            branches.iter_mut().for_each(|(_, refused)| *refused = Expr::bool(false));
+        }
+        branches.extend(self.branch_of_fields(column, domain, is_lenient)?);
+        Ok(branches)
+    }
+
+    /// A type's name, with its schema if it takes that to find it.
+    fn name_as_seen(&self, name: &Name) -> String {
+        let alone = ObjectName { schema: None, name: name.1.clone(), position: None };
+        match self.resolver.domain(&alone) {
+            Some((found, _)) if found == *name => name.1.clone(),
+            _ => format!("{}.{}", name.0, name.1),
+        }
+    }
+
+    /// Whether some field of a row, or of the rows in an array, is none of its domain, which is an error unless it is lenient.
+    fn branch_of_fields(
+        &mut self,
+        column: ColumnId,
+        domain: &Domain,
+        is_lenient: bool,
+    ) -> Result<Option<(Expr, Expr)>> {
+        if domain.fields.is_empty() {
+            return Ok(None);
+        }
+        let value = self.plan.reference(column);
+        let Some(depth) = depth_above(value.sql_type, domain.sql_type) else {
+            return self.fields_hold(column, domain, is_lenient).map(|holds| Some((not(holds), Expr::bool(false))));
+        };
+        let list = (1..depth).try_fold(value, |list, _| call("flatten", vec![list], None))?;
+        let mut made = |name: &str, sql_type| {
+            self.plan.columns.push(ColumnInfo { name: name.to_owned(), sql_type, nullable: true })
+        };
+        let (element, index) = (made("value", domain.sql_type), made("i", SqlType::BigInt));
+        let body = self.fields_hold(element, domain, is_lenient)?;
+        let each = Each { list, element, index, only: None, body, reduced: None };
+        let each = Expr::new(ExprKind::Each(Box::new(each)), SqlType::array_of(SqlType::Bool));
+        let some = call("list_contains", vec![each, Expr::bool(false)], None)?;
+        Ok(Some((some, Expr::bool(false))))
+    }
+
+    /// Whether all fields of a row are of their domains.
+    fn fields_hold(&mut self, row: ColumnId, domain: &Domain, is_lenient: bool) -> Result<Expr> {
+        let row = self.plan.reference(row);
+        let case = |branches, otherwise: Expr| {
+            Expr::new(ExprKind::Case { branches, otherwise: Box::new(otherwise) }, SqlType::Bool)
+        };
+        let is_null = Expr::new(ExprKind::IsNull(Box::new(row.clone())), SqlType::Bool);
+        let mut branches = vec![(is_null, Expr::bool(true))];
+        let fields = row.sql_type.structure().map_or(&[][..], |of| &of.fields);
+        for (field, of) in fields.iter().zip(&domain.fields) {
+            let Some((schema, name)) = of else { continue };
+            let named = ObjectName { schema: Some(schema.clone()), name: name.clone(), position: None };
+            let Some((name, of)) = self.resolver.domain(&named) else { continue };
+            let value = self.struct_field(row.clone(), &field.name, None)?;
+            let column = self.plan.column_for("value", &value);
+            let holds = case(self.branches_of_domain(column, &name, &of, is_lenient)?, Expr::bool(true));
+            let holds = ExprKind::Let { column, value: Box::new(value), body: Box::new(holds) };
+            branches.push((not(Expr::new(holds, SqlType::Bool)), Expr::bool(false)));
+        }
+        Ok(case(branches, Expr::bool(true)))
     }
 
     fn assertions(
         &mut self,
         column: ColumnId,
         domain: &Domain,
-        message: impl Fn(Option<&Check>) -> String,
+        refusal: impl Fn(Option<&Check>) -> Refusal,
     ) -> Result<Vec<(Expr, Expr)>> {
-        let refused = |state: SqlState, message: String| {
-            let text = |text: &str| Expr::constant(Value::str(text), SqlType::Text);
-            let arguments = vec![text(state.0), text(&message)];
-            Expr::new(ExprKind::Call(ScalarFunction::REFUSE_ROW, arguments), SqlType::Bool)
-        };
         let sql_type = self.plan.columns[column].sql_type;
         let mut ask = |sql: String| self.kept_text(&sql, Clause::Check, scope_of(column), |_, c| boolean(c, "CHECK"));
         let elements = elements_of(sql_type, domain.sql_type);
@@ -248,7 +342,7 @@ impl Binder<'_> {
                 None => "value IS NULL".to_owned(),
                 Some(of) => some_element("value IS NULL".to_owned(), true, of),
             })?;
-            branches.push((is_null, refused(SqlState::NOT_NULL_VIOLATION, message(None))));
+            branches.push((is_null, refusal(None).with(SqlState::NOT_NULL_VIOLATION)));
         }
         for check in &domain.checks {
             let is_false = ask(match &elements {
@@ -256,7 +350,7 @@ impl Binder<'_> {
                 Some(of) => some_element(format!("coalesce(({}), true)", check.sql), false, of),
             });
             let is_false = is_false.map_err(|e| within(e, &format!("in the check constraint \"{}\"", check.name)))?;
-            branches.push((is_false, refused(SqlState::CHECK_VIOLATION, message(Some(check)))));
+            branches.push((is_false, refusal(Some(check)).with(SqlState::CHECK_VIOLATION)));
         }
         Ok(branches)
     }
@@ -264,9 +358,18 @@ impl Binder<'_> {
 
 /// The elements of an array that are of the type below a domain, whatever its dimension, as SQL; none if it is of that type itself.
 fn elements_of(sql_type: SqlType, below: SqlType) -> Option<String> {
-    let depth = |of: SqlType| std::iter::successors(Some(of), |of| of.element()).skip(1).count();
-    let more = depth(sql_type).checked_sub(depth(below)).filter(|more| *more > 0)?;
+    let more = depth_above(sql_type, below)?;
     Some((1..more).fold("value".to_owned(), |of, _| format!("flatten({of})")))
+}
+
+/// How many dimensions an array has above the type of its elements; none if it is of that type itself.
+fn depth_above(sql_type: SqlType, below: SqlType) -> Option<usize> {
+    let depth = |of: SqlType| std::iter::successors(Some(of), |of| of.element()).skip(1).count();
+    depth(sql_type).checked_sub(depth(below)).filter(|more| *more > 0)
+}
+
+fn not(condition: Expr) -> Expr {
+    Expr::new(ExprKind::Not(Box::new(condition)), SqlType::Bool)
 }
 
 /// What a condition of a domain sees: the value.

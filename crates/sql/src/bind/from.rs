@@ -174,7 +174,9 @@ impl Binder<'_> {
                     let item = self.scan_with_children(table, &name, alias)?;
                     return self.read_by_lock(item, Some(LockableRows::Derived));
                 }
-                let item = self.scan(table, Some(&name.name), alias)?;
+                let number = self.resolver.number_of(&name);
+                let mut item = self.scan(table, Some(&name.name), alias)?;
+                item.scope.relations.iter_mut().for_each(|relation| relation.number = number);
                 self.read_by_lock(item, None)
             }
             Resolved::View { sql, columns, path, .. } => {
@@ -306,6 +308,9 @@ impl Binder<'_> {
                     let nullable = self.plan.is_nullable_column(from);
                     let sql_type = self.plan.columns[from].sql_type;
                     let column = self.plan.columns.push(ColumnInfo { name: name.clone(), sql_type, nullable });
+                    if let Some(kind) = self.plan.registered.get(&from).copied() {
+                        self.plan.registered.insert(column, kind);
+                    }
                     columns.push((from, column));
                     column
                 }

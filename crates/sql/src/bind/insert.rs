@@ -153,6 +153,13 @@ impl Binder<'_> {
         table: &Table,
         name: &ObjectName,
     ) -> Result<(Bound, Vec<Target>)> {
+        if let (false, Some(query), Some(written)) =
+            (self.insert.by_name, &insert.source, self.parts_of_columns(&insert.columns)?)
+        {
+            let position = self.text.span(insert.insert_token.0.span);
+            let source = |b: &mut Self, targets: &[Target]| b.insert_source(query, targets, true, position);
+            return self.rows_of_parts(&written, (table, name), source);
+        }
         let named: Vec<&ast::Ident> = insert
             .columns
             .iter()

@@ -8,13 +8,15 @@ mod relate;
 
 use base::{Error, Result};
 use catalog::Name;
+use plan::{Expr, Node, Op, SetOperation};
 use sqlparser::ast::{self, TableAlias};
+use types::{SqlType, Value};
 
 use super::from::FromItem;
+use super::scope::{ScopeColumn, TABLE_NUMBER};
 use super::{Binder, Bound, Output};
 use crate::parse::{Ast, only, parse};
 use crate::{ObjectName, Resolved, Table};
-use plan::SetOperation;
 
 impl Table {
     /// The tables whose rows are its rows too, if there are any.
@@ -53,13 +55,28 @@ impl Binder<'_> {
         if all.is_empty() {
             all.push((name.clone(), table));
         }
-        let inputs = all.into_iter().map(|(_, table)| self.columns_of_kin(table, &names));
+        let inputs = all.into_iter().map(|(name, table)| {
+            let number = self.resolver.number_of(&name);
+            self.columns_of_kin(table, &names).map(|bound| self.with_table_number(bound, number))
+        });
         let mut inputs = inputs.collect::<Result<Vec<_>>>()?;
-        let bound = match inputs.len() {
+        let mut bound = match inputs.len() {
             1 => inputs.remove(0),
             _ => self.plan.combine(SetOperation::Union, true, inputs)?,
         };
-        self.derived(bound, alias, Some(&name.name))
+        let number = bound.output.pop().map(|output| ScopeColumn { name: output.name, column: output.column });
+        let mut item = self.derived(bound, alias, Some(&name.name))?;
+        item.scope.relations.iter_mut().for_each(|relation| relation.hidden.clone_from(&number));
+        Ok(item)
+    }
+
+    /// Rows with the number of the table that they are of.
+    fn with_table_number(&mut self, bound: Bound, number: Option<i64>) -> Bound {
+        let Bound { node, mut output } = bound;
+        let number = Expr::constant(number.map_or(Value::Null, Value::Int), SqlType::BigInt);
+        let (name, column) = (TABLE_NUMBER.to_owned(), self.plan.column_for(TABLE_NUMBER, &number));
+        output.push(Output { name, column, literal: None });
+        Bound { node: Node::new(Op::Map { input: Box::new(node), columns: vec![(column, number)] }), output }
     }
 
     /// Columns of a table alone, by their names.

@@ -10,10 +10,11 @@ use sqlparser::ast::Ident;
 use types::{Collation, SqlType};
 
 use super::coerce::cast_to;
+use super::registered_kind::kind_of;
 use super::row_id::{self, RowIds};
 use super::{Bound, collation, copies, inferred};
-use crate::ObjectName;
 use crate::position::Positions;
+use crate::{ObjectName, Registered};
 
 /// Deepest nesting of expressions and queries (views included).
 const MAX_DEPTH: usize = 450;
@@ -42,6 +43,8 @@ pub(super) struct PlanBuilder {
     pub series: HashMap<TableId, (ColumnId, bool)>,
     /// Columns of VALUES that number their rows.
     pub numbers: HashSet<ColumnId>,
+    /// Columns of numbers that are shown as names.
+    pub registered: HashMap<ColumnId, Registered>,
     /// Tables whose rows are stored, in an order.
     pub stored: HashSet<TableId>,
     /// Stored tables, with the ids of their rows.
@@ -206,7 +209,11 @@ impl PlanBuilder {
     /// A new column that holds the value of `expr`.
     pub fn column_for(&mut self, name: &str, expr: &Expr) -> ColumnId {
         let nullable = self.is_nullable(expr);
-        self.columns.push(ColumnInfo { name: name.to_owned(), sql_type: expr.sql_type, nullable })
+        let column = self.columns.push(ColumnInfo { name: name.to_owned(), sql_type: expr.sql_type, nullable });
+        if let Some(kind) = kind_of(expr, &self.registered) {
+            self.registered.insert(column, kind);
+        }
+        column
     }
 
     pub fn is_nullable(&self, expr: &Expr) -> bool {

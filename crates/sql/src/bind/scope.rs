@@ -5,8 +5,9 @@ use std::rc::Rc;
 
 use base::{Error, Result, SqlState};
 use catalog::{Field, nearest_name};
-use plan::{AggregateCall, ColumnId, CteId, Expr, TableId, TableSource};
+use plan::{AggregateCall, ColumnId, CteId, Expr, ExprKind, TableId, TableSource};
 use sqlparser::ast::{self, Ident};
+use types::{SqlType, Value};
 
 use super::fold;
 use super::group::keys::GroupingCall;
@@ -31,6 +32,8 @@ pub(super) struct Relation {
     pub value: Option<ColumnId>,
     /// The table whose rows it has, if they are stored rows.
     pub rows: Option<TableId>,
+    /// The number of the table, which `tableoid` means.
+    pub number: Option<i64>,
     /// A column that its name alone gives, where no other has it: the file that a row is from.
     pub hidden: Option<ScopeColumn>,
 }
@@ -499,6 +502,9 @@ fn row_id<'s>(
     position: Option<u32>,
     plan: &mut PlanBuilder,
 ) -> Result<Option<Expr>> {
+    if fold(ident) == TABLE_NUMBER {
+        return table_number(relations, ident, position, plan);
+    }
     if !["ctid", "rowid"].contains(&fold(ident).as_str()) {
         return Ok(None);
     }
@@ -508,6 +514,29 @@ fn row_id<'s>(
         Some(_) => Err(ambiguous(ident, position)),
         None => Ok(plan.row_id(table).map(|id| plan.reference(id).at(position))),
     }
+}
+
+/// What PostgreSQL calls the number of the table that a row is of.
+pub(super) const TABLE_NUMBER: &str = "tableoid";
+
+/// The number of the table that a row is of: NULL where an outer join has found none.
+fn table_number<'s>(
+    relations: impl Iterator<Item = &'s Relation>,
+    ident: &Ident,
+    position: Option<u32>,
+    plan: &mut PlanBuilder,
+) -> Result<Option<Expr>> {
+    let mut tables = relations.filter_map(|relation| Some((relation.number?, relation.rows)));
+    let Some((number, rows)) = tables.next() else { return Ok(None) };
+    if tables.next().is_some() {
+        return Err(ambiguous(ident, position));
+    }
+    let number = Expr::constant(Value::Int(number), SqlType::BigInt);
+    let Some(id) = rows.and_then(|table| plan.row_id(table)) else { return Ok(Some(number.at(position))) };
+    let is_none = Expr::new(ExprKind::IsNull(Box::new(plan.reference(id))), SqlType::Bool);
+    let branches = vec![(is_none, Expr::constant(Value::Null, SqlType::BigInt))];
+    let case = ExprKind::Case { branches, otherwise: Box::new(number) };
+    Ok(Some(Expr::new(case, SqlType::BigInt).at(position)))
 }
 
 /// The relation of that name.

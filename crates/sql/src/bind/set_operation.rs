@@ -136,6 +136,13 @@ impl PlanBuilder {
         let mut output = Vec::with_capacity(width);
         for ((name, sql_type), nullable) in names.into_iter().zip(types).zip(nullable) {
             let column = self.columns.push(ColumnInfo { name: name.clone(), sql_type, nullable });
+            let at = output.len();
+            let kind = |(_, from): &(Node, Vec<ColumnId>)| self.registered.get(&from[at]).copied();
+            if let Some(kind) =
+                operands.first().and_then(kind).filter(|of| operands.iter().all(|o| kind(o) == Some(*of)))
+            {
+                self.registered.insert(column, kind);
+            }
             output.push(Output { name, column, literal: None });
         }
         let mut columns: Vec<ColumnId> = output.iter().map(|o| o.column).collect();

@@ -9,6 +9,7 @@ use types::{SqlType, Value};
 use super::argument::ArgumentRole;
 use super::coerce::cast_to;
 use super::parts::PlanBuilder;
+use super::refusal::Refusal;
 use super::scope::{Clause, Scope};
 use super::{Binder, unsupported};
 use crate::parse::shorthand::percentage;
@@ -186,8 +187,7 @@ fn is_within(at: Expr, limit: Option<Expr>, offset: Expr) -> Expr {
     let zero = || Expr::constant(Value::Int(0), SqlType::BigInt);
     let refused = |part: &Part| {
         let error = part.is_negative();
-        let texts = [error.state().0, error.message()].map(|text| Expr::constant(Value::str(text), SqlType::Text));
-        Expr::new(ExprKind::Call(ScalarFunction::REFUSE_ROW, texts.to_vec()), SqlType::Bool)
+        Refusal::default().saying(error.message()).with(error.state())
     };
     let negative = |value: &Expr| Expr::compare(Compare::Lt, value.clone(), zero());
     let mut branches = vec![(negative(&offset), refused(&OFFSET))];

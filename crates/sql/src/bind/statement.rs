@@ -2,12 +2,15 @@
 
 use base::{Error, Result, SqlState};
 use catalog::{Event, Field, Filling};
-use plan::{Node, Plan};
+use plan::{ColumnInfo, Node, Plan};
 use sqlparser::ast::{self, Statement as S};
 
+use super::coerce::boolean;
 use super::from::table_factor;
 use super::insert::Target;
-use super::{Binder, fold, locking_within, unsupported};
+use super::parts::PlanBuilder;
+use super::scope::Clause;
+use super::{Binder, Output, fold, locking_within, unsupported};
 use crate::parse::{
     Ast, CopyAst, CopySubject, CursorAst, MaintenanceAst, PreparedAst, changes, changes_in_with, set_config,
 };
@@ -39,9 +42,9 @@ impl Binder<'_> {
                 let described = name.as_ref().and_then(|name| self.describe(&table(name)).ok());
                 Statement::Show { name: name.clone(), position, described }
             }
-            Ast::Rename { kind, name, to, if_exists } => {
-                let name = self.text.object_name(name)?;
-                Statement::Rename { kind: *kind, name, to: super::fold(to), if_exists: *if_exists }
+            Ast::Rename { kind, name, to, column, if_exists } => {
+                let (name, column) = (self.text.object_name(name)?, column.as_ref().map(fold));
+                Statement::Rename { kind: *kind, name, to: fold(to), column, if_exists: *if_exists }
             }
             Ast::SetSchema { kind, name, to, if_exists } => {
                 let name = self.text.object_name(name)?;
@@ -164,7 +167,7 @@ impl Binder<'_> {
                     let message = "DECLARE CURSOR must not contain data-modifying statements in WITH";
                     return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).at(position));
                 }
-                let plan = self.plan_of(query)?;
+                let plan = self.shown_plan_of(query)?;
                 CursorStatement::Declare { name: fold(name), position, scrolls: *scrolls, holds: *holds, plan }
             }
             CursorAst::Fetch { name, direction, moves } => CursorStatement::Fetch {
@@ -205,7 +208,7 @@ impl Binder<'_> {
             ),
             S::Query(query) if changes_in_with(query) || self.changes_kin(query)? => self.changing_with(query, text),
             S::Query(query) if changes(&query.body) => self.change_of(query, text),
-            S::Query(query) => self.plan_of(query).map(Statement::Query),
+            S::Query(query) => self.shown_plan_of(query).map(Statement::Query),
             S::Update(update) => self.update(update),
             S::Delete(delete) => self.delete(delete),
             S::Merge(merge) => self.merge(merge),
@@ -298,7 +301,9 @@ impl Binder<'_> {
             let idents: Vec<&ast::Ident> = idents.iter().collect();
             let targets = self.copy_targets(&table, &name, &idents)?;
             let (columns, fillings) = targets.into_iter().map(|t| (t.attribute, t.filling)).unzip();
-            let checked = !table.checks.is_empty()
+            let condition = copy.condition.as_ref().map(|only| self.copied_where(only, &table, &name)).transpose()?;
+            let checked = condition.is_some()
+                || !table.checks.is_empty()
                 || !table.domains.is_empty()
                 || !table.computed.is_empty()
                 || !table.triggers.is_empty()
@@ -313,6 +318,7 @@ impl Binder<'_> {
                 columns,
                 fillings,
                 checked,
+                condition,
                 is_partitioned,
                 fires,
                 target,
@@ -321,10 +327,28 @@ impl Binder<'_> {
             }));
         }
         let plan = match &copy.subject {
-            CopySubject::Query(query) => self.plan_of(query)?,
+            CopySubject::Query(query) => self.shown_plan_of(query)?,
             CopySubject::Table(name, idents) => self.copied_table(name, idents)?,
         };
         Ok(Statement::Copy(Copy::To { plan, target, position, options }))
+    }
+
+    /// The condition of COPY FROM ... WHERE, which reads the columns of the table, as a text.
+    fn copied_where(&mut self, only: &ast::Expr, table: &Table, name: &ObjectName) -> Result<String> {
+        let position = self.text.start(only);
+        let row = table.fields.iter().map(|field| {
+            let info = ColumnInfo { name: field.name.clone(), sql_type: field.sql_type, nullable: true };
+            Output { name: field.name.clone(), column: self.plan.columns.push(info), literal: None }
+        });
+        let row: Vec<Output> = row.collect();
+        let scope = self.row_scope(&row, table, name);
+        let bound = boolean(self.expr_in(only, Clause::Where, scope)?, "WHERE").map_err(|e| e.at(position))?;
+        self.plan = PlanBuilder::default();
+        if bound.has_subquery() {
+            let message = "cannot use subquery in COPY FROM WHERE condition";
+            return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).at(position));
+        }
+        Ok(only.to_string())
     }
 
     /// The columns that a file fills: those that are named, or all that are not computed.

@@ -1,7 +1,7 @@
 //! The many names of types.
 
 use base::{Error, Result, SqlState};
-use catalog::below_unsigned;
+use catalog::{Name, below_unsigned};
 use sqlparser::ast::{
     ArrayElemTypeDef, CharacterLength, DataType, ExactNumberInfo, Ident, ObjectName, ObjectNamePart, TimezoneInfo,
 };
@@ -11,6 +11,7 @@ use types::ops::numeric;
 use types::{SqlType, StructField};
 
 use super::fold;
+use super::registered_kind::registered_type;
 use crate::Resolver;
 use crate::dialect::MorselDialect;
 use crate::parse::structs;
@@ -78,6 +79,7 @@ pub(super) fn sql_type(name: &DataType, custom: Custom<'_>) -> Result<SqlType> {
         DataType::TsVector | DataType::TsQuery => SqlType::Text,
         DataType::Bytea | DataType::Blob(_) | DataType::Bytes(_) => SqlType::Bytea,
         DataType::Binary(None) | DataType::Varbinary(None) => SqlType::Bytea,
+        DataType::Regclass => SqlType::BigInt,
         DataType::Custom(written, arguments) => {
             let last = match written.0.last() {
                 Some(ObjectNamePart::Identifier(ident)) => ident.value.to_lowercase(),
@@ -95,7 +97,8 @@ pub(super) fn sql_type(name: &DataType, custom: Custom<'_>) -> Result<SqlType> {
                 ("bpchar", [n]) => SqlType::Char(limit(n.parse().unwrap_or(0), "char")?),
                 ("string" | "name" | "refcursor", []) => SqlType::Text,
                 ("hugeint", []) => SqlType::decimal(38, 0),
-                ("long" | "oid" | "regtype" | "regnamespace" | "regproc", []) => SqlType::BigInt,
+                ("long" | "oid", []) => SqlType::BigInt,
+                _ if registered_type(name).is_some() => SqlType::BigInt,
                 ("short", []) => SqlType::SmallInt,
                 ("signed", []) => SqlType::Integer,
                 ("logical", []) => SqlType::Bool,
@@ -196,6 +199,14 @@ pub fn names_domain(text: &str, resolver: &dyn Resolver) -> bool {
     }
 }
 
+/// The domain of each field of the composite type that a text names, if some are of one.
+pub fn domains_of_fields(text: &str, resolver: &dyn Resolver) -> Vec<Option<Name>> {
+    let Ok(DataType::Custom(name, arguments)) = parsed_type(text) else { return Vec::new() };
+    let named = object_of(&name).filter(|_| arguments.is_empty());
+    let domain = named.and_then(|name| resolver.domain(&name));
+    domain.map(|(_, domain)| domain.fields.clone()).unwrap_or_default()
+}
+
 /// The type that a text names.
 pub fn type_named(text: &str, resolver: &dyn Resolver) -> Result<SqlType> {
     sql_type(&parsed_type(text)?, &|written: &ObjectName| {
@@ -240,6 +251,11 @@ fn limit(length: u64, kind: &str) -> Result<u32> {
     }
     let message = format!("length for type {kind} must be 1 to {MAX}");
     Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message))
+}
+
+/// `composite(a integer, ...)`, as which a row type is written.
+pub(super) fn is_composite(name: &DataType) -> bool {
+    matches!(name, DataType::Custom(name, arguments) if arguments.len() == 1 && name.to_string().eq_ignore_ascii_case("composite"))
 }
 
 /// `numeric` without digits.

@@ -1,7 +1,7 @@
 //! Types that users have made: names of types, statements about them, and the functions of enums.
 
 use base::{Error, Result, SqlState};
-use catalog::Field;
+use catalog::{Domain, DomainChange, Field, Name};
 use functions::ScalarFunction;
 use plan::{Expr, ExprKind};
 use sqlparser::ast::{self, DataType};
@@ -11,9 +11,9 @@ use types::{EnumType, SqlType, StructField, Value};
 use super::coerce::{cast_to, unify};
 use super::expr::{call, no_function};
 use super::type_name::sql_type;
-use super::{Binder, row_type};
-use crate::parse::{TypeAction, TypeAst};
-use crate::{ObjectName, Resolver, Statement, TypeStatement};
+use super::{Binder, fold, row_type};
+use crate::parse::{AttributeChange, TypeAction, TypeAst};
+use crate::{DomainStatement, ObjectName, Resolver, Statement, TypeStatement};
 
 /// The functions of enums: they know their values by the type of their argument.
 const FUNCTIONS: [&str; 5] = ["enum_first", "enum_last", "enum_range", "enum_range_boundary", "enum_code"];
@@ -50,12 +50,90 @@ impl Binder<'_> {
                 Statement::Type(TypeStatement::CreateEnum { name, labels: labels.clone() })
             }
             TypeAction::Alter(change) => Statement::Type(TypeStatement::Alter { name, change: change.clone() }),
+            TypeAction::Attributes(changes) => return self.alter_attributes(&name, changes),
             TypeAction::Owner if self.resolver.user_type(&name).is_some() => Statement::Nothing("ALTER TYPE"),
             TypeAction::Owner => {
                 let message = format!("type \"{name}\" does not exist");
                 return Err(Error::new(SqlState::UNDEFINED_OBJECT, message).at(name.position));
             }
         })
+    }
+
+    /// ALTER TYPE ... ADD, DROP, ALTER or RENAME ATTRIBUTE.
+    fn alter_attributes(&mut self, name: &ObjectName, changes: &[AttributeChange]) -> Result<Statement> {
+        let composite = self.resolver.domain(name).filter(|(_, domain)| is_composite(domain));
+        let Some((full, domain)) = composite else {
+            let known = self.resolver.domain(name).is_some() || self.resolver.user_type(name).is_some();
+            return Err(match known {
+                true => Error::new(SqlState::WRONG_OBJECT_TYPE, format!("\"{name}\" is not a composite type")),
+                false => Error::new(SqlState::UNDEFINED_TABLE, format!("relation \"{name}\" does not exist")),
+            }
+            .at(name.position));
+        };
+        let of = domain.sql_type.structure().map_or(&[][..], |of| &of.fields);
+        let mut fields: Vec<(StructField, Option<Name>)> = of
+            .iter()
+            .enumerate()
+            .map(|(at, field)| (field.clone(), domain.fields.get(at).cloned().flatten()))
+            .collect();
+        for change in changes {
+            self.alter_attribute(&mut fields, change, &full.1)?;
+        }
+        let domains: Vec<Option<Name>> = fields.iter().map(|(_, domain)| domain.clone()).collect();
+        let domains = if domains.iter().any(Option::is_some) { domains } else { Vec::new() };
+        let sql_type = SqlType::row_of(fields.into_iter().map(|(field, _)| field).collect());
+        let name = ObjectName { schema: Some(full.0.clone()), name: full.1.clone(), position: name.position };
+        let change = DomainChange::Attributes(sql_type, domains);
+        Ok(Statement::Domain(DomainStatement::Alter { name, change, asked: Vec::new() }))
+    }
+
+    fn alter_attribute(
+        &mut self,
+        fields: &mut Vec<(StructField, Option<Name>)>,
+        change: &AttributeChange,
+        of: &str,
+    ) -> Result<()> {
+        let place = |fields: &[(StructField, Option<Name>)], ident: &ast::Ident| {
+            let name = fold(ident);
+            fields.iter().position(|(field, _)| field.name == name)
+        };
+        let missing = |ident: &ast::Ident| {
+            let message = format!("column \"{}\" of relation \"{of}\" does not exist", fold(ident));
+            Error::new(SqlState::UNDEFINED_COLUMN, message)
+        };
+        let taken = |ident: &ast::Ident| {
+            let message = format!("column \"{}\" of relation \"{of}\" already exists", fold(ident));
+            Error::new(SqlState::DUPLICATE_COLUMN, message)
+        };
+        let at = |ident: &ast::Ident| self.text.at(ident);
+        match change {
+            AttributeChange::Add(ident, data_type) => {
+                if place(fields, ident).is_some() {
+                    return Err(taken(ident).at(at(ident)));
+                }
+                let sql_type = self.sql_type(data_type).map_err(|e| e.at(at(ident)))?;
+                let domain = self.domain_of(data_type)?.map(|(name, _)| name);
+                fields.push((StructField { name: fold(ident), sql_type }, domain));
+            }
+            AttributeChange::Drop(ident, if_exists) => match place(fields, ident) {
+                Some(found) => drop(fields.remove(found)),
+                None if *if_exists => {}
+                None => return Err(missing(ident).at(at(ident))),
+            },
+            AttributeChange::Type(ident, data_type) => {
+                let found = place(fields, ident).ok_or_else(|| missing(ident).at(at(ident)))?;
+                fields[found].0.sql_type = self.sql_type(data_type).map_err(|e| e.at(at(ident)))?;
+                fields[found].1 = self.domain_of(data_type)?.map(|(name, _)| name);
+            }
+            AttributeChange::Rename(from, to) => {
+                let found = place(fields, from).ok_or_else(|| missing(from).at(at(from)))?;
+                if place(fields, to).is_some() {
+                    return Err(taken(to).at(at(to)));
+                }
+                fields[found].0.name = fold(to);
+            }
+        }
+        Ok(())
     }
 
     /// `enum_first(x)`, `enum_last(x)`, `enum_range(x)` and `enum_range(a, b)`, if the call is one of these.
@@ -80,7 +158,7 @@ impl Binder<'_> {
             return range(of, first, last, position).map(Some);
         }
         if let ("enum_code", [value]) = (name, bound.as_slice()) {
-            let place = cast_to(call("array_position", vec![all(of)?, value.clone()], position)?, SqlType::Integer)?;
+            let place = cast_to(position_in(all(of)?, value.clone(), position)?, SqlType::Integer)?;
             let one = Expr::constant(Value::Int(1), SqlType::Integer);
             return Ok(Some(
                 Expr::new(ExprKind::Call(ScalarFunction::SUBTRACT, vec![place, one]), SqlType::Integer).at(position),
@@ -100,6 +178,11 @@ impl Binder<'_> {
     }
 }
 
+/// Whether a domain is what CREATE TYPE ... AS (...) makes.
+fn is_composite(domain: &Domain) -> bool {
+    domain.sql_type.structure().is_some_and(|of| of.is_row) && domain.checks.is_empty() && !domain.not_null
+}
+
 /// The array of all values.
 fn all(of: &'static EnumType) -> Result<Expr> {
     let sql_type = SqlType::Enum(of);
@@ -107,11 +190,16 @@ fn all(of: &'static EnumType) -> Result<Expr> {
     Ok(Expr::constant(array::encode(&values, sql_type)?, SqlType::array_of(sql_type)))
 }
 
+/// The number of a value in a list.
+pub(super) fn position_in(list: Expr, value: Expr, position: Option<u32>) -> Result<Expr> {
+    call("array_position", vec![list, value], position)
+}
+
 /// The values between two, which are among them; NULL is before the first one, and behind the last one.
 fn range(of: &'static EnumType, first: &Expr, last: &Expr, position: Option<u32>) -> Result<Expr> {
     let number = |n: usize| Expr::constant(Value::Int(n as i64), SqlType::Integer);
     let place = |value: &Expr, otherwise: usize| {
-        let found = call("array_position", vec![all(of)?, value.clone()], position)?;
+        let found = position_in(all(of)?, value.clone(), position)?;
         let found = cast_to(found, SqlType::Integer)?;
         Ok::<_, Error>(Expr::new(ExprKind::Coalesce(vec![found, number(otherwise)]), SqlType::Integer))
     };

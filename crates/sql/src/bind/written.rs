@@ -4,12 +4,12 @@
 
 use base::{Error, Result, SqlState, stack};
 use catalog::{DEFAULT_SCHEMA, Filling};
-use functions::ScalarFunction;
 use plan::{Expr, ExprKind, Node, Op};
 use sqlparser::ast;
 use types::{SqlType, Value};
 
 use super::coerce::{assign, boolean, cast_to, rounded};
+use super::refusal::Refusal;
 use super::scope::{Clause, Level, Relation, Scope, ScopeColumn};
 use super::{Binder, Bound, Output};
 use crate::parse::kept_expression;
@@ -84,23 +84,14 @@ impl Binder<'_> {
 
     /// The values of a row as texts, for those who refuse it.
     pub(super) fn texts_of_row(&self, row: &[Output]) -> Result<Vec<Expr>> {
-        let texts = row.iter().map(|o| {
-            let text = cast_to(self.plan.reference(o.column), SqlType::Text)?;
-            let null = Expr::constant(Value::str("null"), SqlType::Text);
-            Ok(Expr::new(ExprKind::Coalesce(vec![text, null]), SqlType::Text))
-        });
-        texts.collect()
+        row.iter().map(|o| shown(self.plan.reference(o.column))).collect()
     }
 
     /// True for a row that may be written, an error for any other. NOT NULL comes first, as what is stored asserts it only
     /// when CHECK has been asked.
     fn assertion(&mut self, row: &[Output], table: &Table, name: &ObjectName) -> Result<Expr> {
         let texts = self.texts_of_row(row)?;
-        let refused = |state: SqlState, message: String| {
-            let text = |text: &str| Expr::constant(Value::str(text), SqlType::Text);
-            let arguments = [text(state.0), text(&message)].into_iter().chain(texts.iter().cloned()).collect();
-            Expr::new(ExprKind::Call(ScalarFunction::REFUSE_ROW, arguments), SqlType::Bool)
-        };
+        let refused = |message: String| Refusal::default().about_table(name).showing(texts.clone()).saying(message);
         let mut branches = Vec::new();
         for (field, output) in table.fields.iter().zip(row) {
             if !field.nullable && self.plan.is_nullable_column(output.column) {
@@ -110,7 +101,8 @@ impl Binder<'_> {
                     "null value in column \"{column}\" of relation \"{}\" violates not-null constraint",
                     name.name
                 );
-                branches.push((Expr::new(is_null, SqlType::Bool), refused(SqlState::NOT_NULL_VIOLATION, message)));
+                let refused = refused(message).about("column_name", column).with(SqlState::NOT_NULL_VIOLATION);
+                branches.push((Expr::new(is_null, SqlType::Bool), refused));
             }
         }
         for DomainColumn { attribute, name, domain } in &table.domains {
@@ -125,13 +117,14 @@ impl Binder<'_> {
             let is_false = Expr::new(ExprKind::Not(Box::new(condition)), SqlType::Bool);
             let message =
                 format!("new row for relation \"{}\" violates check constraint \"{}\"", name.name, check.name);
-            branches.push((is_false, refused(SqlState::CHECK_VIOLATION, message)));
+            let refused = refused(message).about("constraint_name", &check.name);
+            branches.push((is_false, refused.with(SqlState::CHECK_VIOLATION)));
         }
         if let Some(condition) = table.condition() {
             let condition = self.kept_text(condition, Clause::Check, scope, |_, c| boolean(c, "CHECK"))?;
             let is_false = Expr::new(ExprKind::Not(Box::new(condition)), SqlType::Bool);
             let message = format!("new row for relation \"{}\" violates partition constraint", name.name);
-            branches.push((is_false, refused(SqlState::CHECK_VIOLATION, message)));
+            branches.push((is_false, refused(message).with(SqlState::CHECK_VIOLATION)));
         }
         let otherwise = Box::new(Expr::bool(true));
         Ok(Expr::new(ExprKind::Case { branches, otherwise }, SqlType::Bool))
@@ -179,6 +172,13 @@ impl Binder<'_> {
         self.names.levels.pop();
         bound
     }
+}
+
+/// A value as errors show it.
+pub(super) fn shown(value: Expr) -> Result<Expr> {
+    let text = cast_to(value, SqlType::Text)?;
+    let null = Expr::constant(Value::str("null"), SqlType::Text);
+    Ok(Expr::new(ExprKind::Coalesce(vec![text, null]), SqlType::Text))
 }
 
 /// An error inside of an expression of the catalog: its position is in another text.

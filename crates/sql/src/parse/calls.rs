@@ -12,6 +12,7 @@ use super::window::as_word;
 const CALLS: &[(&str, &[&str], &[&str])] = &[
     ("concat", &["array_to_string", "(", "{a}", ",", "''", ")"], &[]),
     ("concat_ws", &[], &["array_to_string", "(", "{a}", ",", "{x}", ")"]),
+    ("format", &[], &["format_of_array", "(", "{x}", ",", "CAST", "(", "{a}", "AS", "TEXT", "[", "]", ")", ")"]),
     ("jsonb_build_array", &["to_jsonb", "(", "{a}", ")"], &[]),
     ("json_build_array", &["to_json", "(", "{a}", ")"], &[]),
     ("jsonb_build_object", &["jsonb_object", "(", "{a}", ")"], &[]),
@@ -85,7 +86,9 @@ fn token_of(text: &str) -> Token {
         ")" => Token::RParen,
         "," => Token::Comma,
         "''" => Token::SingleQuotedString(String::new()),
-        "NULL" => Token::make_keyword("NULL"),
+        "[" => Token::LBracket,
+        "]" => Token::RBracket,
+        "NULL" | "CAST" | "AS" | "TEXT" => Token::make_keyword(text),
         name => Token::make_word(&Ident::new(name).value, None),
     }
 }

@@ -1,7 +1,7 @@
 //! Statements that the parser library does not read as MorselDB needs them: EXPLAIN with its stages, COPY with any
 //! option, SET and SHOW; PREPARE and its like are beside. Everything else is the library's.
 
-use sqlparser::ast::{Ident, ObjectName, Query, SetExpr, Statement, TableFactor, TableWithJoins};
+use sqlparser::ast::{Expr, Ident, ObjectName, Query, SetExpr, Statement, TableFactor, TableWithJoins};
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::{IsOptional, Parser, ParserError};
 use sqlparser::tokenizer::{Span, Token};
@@ -41,7 +41,7 @@ pub(crate) enum Ast {
     /// SHOW; no name means ALL.
     Show { name: Option<String>, span: Span },
     /// ALTER TABLE, ALTER VIEW or ALTER INDEX ... RENAME TO.
-    Rename { kind: ObjectKind, name: ObjectName, to: Ident, if_exists: bool },
+    Rename { kind: ObjectKind, name: ObjectName, to: Ident, column: Option<Ident>, if_exists: bool },
     /// ALTER TABLE or ALTER VIEW ... SET SCHEMA.
     SetSchema { kind: ObjectKind, name: ObjectName, to: Ident, if_exists: bool },
     /// ALTER VIEW ... OWNER TO: there is one user.
@@ -104,6 +104,8 @@ pub(crate) struct CopyAst {
     /// Position of the path.
     pub target_span: Span,
     pub options: Vec<(String, String)>,
+    /// Which rows of a file are taken.
+    pub condition: Option<Expr>,
 }
 
 /// What COPY copies.
@@ -210,7 +212,7 @@ pub(super) fn statement(parser: &mut Parser<'_>) -> Result<Ast> {
     parser.parse_statement().map(|s| Ast::Library(Box::new(s)))
 }
 
-/// ALTER TABLE, ALTER VIEW and ALTER INDEX ... RENAME TO; the library does not know those of views.
+/// ALTER TABLE, ALTER VIEW and ALTER INDEX ... RENAME TO, ALTER VIEW ... RENAME COLUMN; the library does not know those of views.
 fn rename(parser: &mut Parser<'_>) -> Result<Option<Ast>> {
     let begin = here(parser);
     if !parser.parse_keyword(Keyword::ALTER) {
@@ -226,7 +228,14 @@ fn rename(parser: &mut Parser<'_>) -> Result<Option<Ast>> {
         let if_exists = parser.parse_keywords(&[Keyword::IF, Keyword::EXISTS]);
         let name = parser.parse_object_name(false)?;
         if parser.parse_keywords(&[Keyword::RENAME, Keyword::TO]) {
-            return Ok(Some(Ast::Rename { kind, name, to: parser.parse_identifier()?, if_exists }));
+            let (to, column) = (parser.parse_identifier()?, None);
+            return Ok(Some(Ast::Rename { kind, name, to, column, if_exists }));
+        }
+        if kind == ObjectKind::View && parser.parse_keyword(Keyword::RENAME) {
+            let _ = parser.parse_keyword(Keyword::COLUMN);
+            let column = Some(parser.parse_identifier()?);
+            parser.expect_keyword_is(Keyword::TO)?;
+            return Ok(Some(Ast::Rename { kind, name, to: parser.parse_identifier()?, column, if_exists }));
         }
         if kind != ObjectKind::Index && parser.parse_keywords(&[Keyword::SET, Keyword::SCHEMA]) {
             return Ok(Some(Ast::SetSchema { kind, name, to: parser.parse_identifier()?, if_exists }));
@@ -362,12 +371,17 @@ fn copy(parser: &mut Parser<'_>) -> Result<CopyAst> {
     } else {
         legacy_options(parser, &mut options)?;
     }
-    Ok(CopyAst { subject, to, target, target_span: token.span, options })
+    let is_conditional = !to && parser.parse_keyword(Keyword::WHERE);
+    let condition = is_conditional.then(|| parser.parse_expr()).transpose()?;
+    Ok(CopyAst { subject, to, target, target_span: token.span, options, condition })
 }
 
 /// The form before PostgreSQL 9.0: `CSV HEADER DELIMITER ','`.
 fn legacy_options(parser: &mut Parser<'_>, options: &mut Vec<(String, String)>) -> Result<()> {
     while let Token::Word(word) = parser.peek_token().token {
+        if word.keyword == Keyword::WHERE {
+            break;
+        }
         parser.next_token();
         let name = word.value.to_ascii_lowercase();
         match name.as_str() {

@@ -1,13 +1,13 @@
 //! CREATE TYPE ... AS ENUM and ALTER TYPE. Labels are strings, for which the library takes names too.
 
 use catalog::TypeChange;
-use sqlparser::ast::{Ident, ObjectName};
+use sqlparser::ast::{DataType, Ident, ObjectName};
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 use types::enumeration::Place;
 
-use super::{back_to, here};
+use super::{back_to, here, words};
 
 /// A statement about types.
 #[derive(Debug)]
@@ -25,6 +25,21 @@ pub(crate) enum TypeAction {
     Alter(TypeChange),
     /// OWNER TO: there is one user.
     Owner,
+    /// What becomes of the attributes of a composite type.
+    Attributes(Vec<AttributeChange>),
+}
+
+/// What becomes of an attribute.
+#[derive(Debug)]
+pub(crate) enum AttributeChange {
+    /// ADD ATTRIBUTE.
+    Add(Ident, DataType),
+    /// DROP ATTRIBUTE; whether it is no error if there is none.
+    Drop(Ident, bool),
+    /// ALTER ATTRIBUTE ... TYPE.
+    Type(Ident, DataType),
+    /// RENAME ATTRIBUTE.
+    Rename(Ident, Ident),
 }
 
 type Result<T> = std::result::Result<T, ParserError>;
@@ -87,6 +102,9 @@ fn alteration(parser: &mut Parser<'_>) -> Result<TypeAction> {
         parser.expect_keyword_is(Keyword::TO)?;
         return Ok(TypeAction::Alter(TypeChange::Rename(from, label(parser)?)));
     }
+    if let Some(changes) = attributes(parser)? {
+        return Ok(TypeAction::Attributes(changes));
+    }
     if parser.parse_keywords(&[Keyword::RENAME, Keyword::TO]) {
         return Ok(TypeAction::Alter(TypeChange::Name(folded(&parser.parse_identifier()?))));
     }
@@ -97,7 +115,44 @@ fn alteration(parser: &mut Parser<'_>) -> Result<TypeAction> {
         parser.parse_identifier()?;
         return Ok(TypeAction::Owner);
     }
-    parser.expected("ADD VALUE, RENAME VALUE, RENAME TO, SET SCHEMA or OWNER TO", parser.peek_token())
+    let known = "ADD VALUE, RENAME VALUE, ADD, DROP, ALTER or RENAME ATTRIBUTE, RENAME TO, SET SCHEMA or OWNER TO";
+    parser.expected(known, parser.peek_token())
+}
+
+/// Changes of attributes, if it is one of these.
+fn attributes(parser: &mut Parser<'_>) -> Result<Option<Vec<AttributeChange>>> {
+    let begin = here(parser);
+    let mut changes = Vec::new();
+    loop {
+        let verb = parser.parse_one_of_keywords(&[Keyword::ADD, Keyword::DROP, Keyword::ALTER, Keyword::RENAME]);
+        if verb.is_none() || !words::is_word(parser, 0, "attribute") {
+            back_to(parser, begin);
+            return Ok(None);
+        }
+        parser.next_token();
+        changes.push(match verb {
+            Some(Keyword::ADD) => AttributeChange::Add(parser.parse_identifier()?, parser.parse_data_type()?),
+            Some(Keyword::DROP) => {
+                let if_exists = parser.parse_keywords(&[Keyword::IF, Keyword::EXISTS]);
+                AttributeChange::Drop(parser.parse_identifier()?, if_exists)
+            }
+            Some(Keyword::ALTER) => {
+                let name = parser.parse_identifier()?;
+                let _ = parser.parse_keywords(&[Keyword::SET, Keyword::DATA]);
+                parser.expect_keyword_is(Keyword::TYPE)?;
+                AttributeChange::Type(name, parser.parse_data_type()?)
+            }
+            _ => {
+                let from = parser.parse_identifier()?;
+                parser.expect_keyword_is(Keyword::TO)?;
+                AttributeChange::Rename(from, parser.parse_identifier()?)
+            }
+        });
+        let _ = parser.parse_one_of_keywords(&[Keyword::CASCADE, Keyword::RESTRICT]);
+        if !parser.consume_token(&Token::Comma) {
+            return Ok(Some(changes));
+        }
+    }
 }
 
 fn label(parser: &mut Parser<'_>) -> Result<String> {

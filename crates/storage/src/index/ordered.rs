@@ -13,7 +13,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, RwLock, TryLockError};
 use std::time::Duration;
 
 use base::{Budget, Result};
-use index::{RowKeys, Rowex, Tree, WithRow};
+use index::{RowKeys, Rowex, Tree, USUAL_KEY, WithRow};
 use types::{Column, Physical};
 
 use super::bytes::{self, IndexPart, KeyRange, Ordered, RowOrder};
@@ -116,9 +116,6 @@ impl RowKeys for Keyed<'_> {
         self.rows.encode(RowId::from_bits(row), self.parts, to);
     }
 }
-
-/// Bytes of a key that is not long: so many are there before its parts are written.
-pub(crate) const USUAL_KEY: usize = 64;
 
 /// The right to change an index.
 pub(crate) type Writing<'a> = MutexGuard<'a, ()>;

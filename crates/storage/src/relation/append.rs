@@ -164,7 +164,7 @@ impl Run {
 impl Worker {
     fn append(&mut self, morsel: u64, chunk: Chunk) -> Result<()> {
         let schema = &self.relation.schema;
-        check_nulls(&self.relation.name, schema, &chunk)?;
+        check_nulls(&self.relation, schema, &chunk)?;
         if chunk.rows() == 0 {
             return Ok(());
         }

@@ -142,7 +142,7 @@ impl Relation {
                     let sql_type = self.schema.attributes()[*attribute].sql_type;
                     row[*attribute] = crate::body::value(*values, places[at] as usize, sql_type);
                 }
-                return Err(null_refused(&self.name, &self.schema, &wanted.name, &row));
+                return Err(null_refused(self, &self.schema, &wanted.name, &row));
             }
         }
         Ok(())

@@ -12,6 +12,7 @@ use std::sync::{Arc, PoisonError, Weak};
 
 use base::helpers::Helpers;
 use base::{Error, Result, SqlState};
+use index::USUAL_KEY;
 use types::Physical;
 
 use super::change::Refused;
@@ -19,7 +20,7 @@ use super::zone::text;
 use super::{Relation, Snapshot};
 use crate::body::Cell;
 use crate::clock::{Conflict, Stamp, View};
-use crate::index::ordered::{KeyRows, USUAL_KEY, empty};
+use crate::index::ordered::{KeyRows, empty};
 use crate::index::{IndexDefinition, IndexPart, Liveness, OrderedIndex, Unique};
 use crate::lock::lock;
 use crate::values::Values;
@@ -200,7 +201,10 @@ impl Relation {
     pub(crate) fn duplicate(&self, key: &IndexDefinition, row: &[types::Value]) -> Error {
         let message = format!("duplicate key value violates unique constraint \"{}\"", key.name);
         let (names, values) = self.key_text(key, row);
-        Error::new(SqlState::UNIQUE_VIOLATION, message).detail(format!("Key ({names})=({values}) already exists."))
+        Error::new(SqlState::UNIQUE_VIOLATION, message)
+            .detail(format!("Key ({names})=({values}) already exists."))
+            .about("constraint_name", key.name.as_str())
+            .about_relation(self.number)
     }
 
     /// Enters rows of a chunk in all ordered indexes, unless some key is taken.

@@ -76,7 +76,7 @@ impl Relation {
         let refused = |(attribute, value): (&Attribute, &Value)| attribute.not_null && value.is_null();
         match self.schema.attributes().iter().zip(row).position(refused) {
             None => Ok(()),
-            Some(at) => Err(null_refused(&self.name, &self.schema, &self.schema.attributes()[at].name, row)),
+            Some(at) => Err(null_refused(self, &self.schema, &self.schema.attributes()[at].name, row)),
         }
     }
 }
@@ -110,7 +110,7 @@ impl Drop for Lease {
 }
 
 /// Error 23502 if a row has NULL where the schema refuses it.
-pub(super) fn check_nulls(relation: &str, schema: &Schema, chunk: &Chunk) -> Result<()> {
+pub(super) fn check_nulls(relation: &Relation, schema: &Schema, chunk: &Chunk) -> Result<()> {
     for (attribute, column) in schema.attributes().iter().zip(chunk.columns()) {
         if attribute.not_null
             && let Some(row) = column.nulls().and_then(|nulls| nulls.iter().position(|&n| n != 0))
@@ -123,12 +123,13 @@ pub(super) fn check_nulls(relation: &str, schema: &Schema, chunk: &Chunk) -> Res
 
 /// Error 23502: a row has NULL in an attribute that refuses it.
 #[cold]
-pub(super) fn null_refused(relation: &str, schema: &Schema, attribute: &str, row: &[Value]) -> Error {
+pub(super) fn null_refused(relation: &Relation, schema: &Schema, attribute: &str, row: &[Value]) -> Error {
     let texts = row.iter().zip(schema.columns()).map(|(value, a)| text(a.sql_type, value));
     let detail = format!("Failing row contains ({}).", texts.collect::<Vec<_>>().join(", "));
     let message =
-        format!("null value in column \"{attribute}\" of relation \"{relation}\" violates not-null constraint");
-    Error::new(SqlState::NOT_NULL_VIOLATION, message).detail(detail)
+        format!("null value in column \"{attribute}\" of relation \"{}\" violates not-null constraint", relation.name);
+    let error = Error::new(SqlState::NOT_NULL_VIOLATION, message).detail(detail);
+    error.about("column_name", attribute).about_relation(relation.number)
 }
 
 /// A value as error messages show it.

@@ -48,6 +48,10 @@ impl Compiler<'_> {
                     {
                         self.is_of_domain(slot, name);
                     }
+                    if let Shape::Type(name) = shape {
+                        let domains = sql::domains_of_fields(name, &Resolver::new(self.environment));
+                        self.has_fields_of_domains(slot, &domains);
+                    }
                     let default = declaration.default.as_ref().map(|sql| self.expression(sql));
                     begins.push((slot, default, declaration.line));
                     let variable = &mut self.variables[slot];

@@ -1,14 +1,16 @@
 //! `pg_class`, `pg_attribute`, `pg_type` and what hangs on them in `pg_catalog`: relations with their columns, types, sequences, and
 //! which sequence goes with which column.
 
-use catalog::{Filling, SequenceEntry, TEMPORARY_SCHEMA, TableEntry, UserType};
-use types::{SqlType, Value};
+use std::sync::Arc;
+
+use catalog::{Domain, Filling, SequenceEntry, TEMPORARY_SCHEMA, TableEntry, UserType};
+use types::{SqlType, StructType, Value};
 
 use super::super::memory::bytes_of_columns;
 use super::postgres::{DEFAULT_COLLATION, collation_oid};
 use super::{
     BTREE, Column, OWNER_OID, PG_CATALOG as SCHEMA, System, SystemTable, TYPES, TableKey, Type, TypeRow, array_name,
-    enum_oid, oid, schema_oid, text,
+    composite_oid, domain_oid, enum_oid, oid, schema_oid, text,
 };
 
 /// The number of `pg_class` itself.
@@ -170,7 +172,21 @@ fn classes(system: &System<'_>) -> Vec<Vec<Value>> {
     let sequence = |(schema, name, _): (&str, &str, &SequenceEntry)| Class::of("S", 3).row(schema, name, 0);
     let relations = system.catalog.entries().map(relation);
     let sequences = system.catalog.sequences().map(sequence);
-    relations.chain(system.keys().into_iter().map(key)).chain(sequences).collect()
+    let composites = composites(system).map(|(schema, name, of)| {
+        let mut row = Class::of("c", of.fields.len()).row(schema, name, 0);
+        (row[0], row[3]) = (Value::Int(composite_oid(schema, name)), Value::Int(domain_oid(schema, name)));
+        row
+    });
+    relations.chain(system.keys().into_iter().map(key)).chain(sequences).chain(composites).collect()
+}
+
+/// The composite types.
+fn composites<'a>(system: &'a System<'_>) -> impl Iterator<Item = (&'a str, &'a str, &'static StructType)> {
+    let is_composite = |domain: &Domain| domain.checks.is_empty() && !domain.not_null;
+    system.catalog.domains().filter_map(move |(schema, name, domain)| {
+        let of = domain.sql_type.structure().filter(|of| of.is_row && is_composite(domain))?;
+        Some((schema, name, of))
+    })
 }
 
 /// What `pg_class` says of something.
@@ -247,7 +263,24 @@ impl Class {
 }
 
 fn attributes(system: &System<'_>) -> Vec<Vec<Value>> {
-    let row = |Column { schema, table, number, field, filling, collation, named }: Column<'_>| {
+    let of_keys = system.keys().into_iter().flat_map(|key| {
+        let table = oid("table", key.schema, &key.name);
+        let fields = system.catalog.find(Some(key.schema), key.table).map(TableEntry::fields).unwrap_or_default();
+        let typed = |name: &str| fields.iter().find(|field| field.name == name).map_or(SqlType::Text, |f| f.sql_type);
+        let columns = key.columns.iter().enumerate();
+        columns.map(|(at, (name, _))| attribute(table, at, name, typed(name), None)).collect::<Vec<_>>()
+    });
+    let of_composites = composites(system).flat_map(|(schema, name, of)| {
+        let domains = system.catalog.domain(Some(schema), name).map(|(_, domain)| domain.fields.clone());
+        let domains = domains.unwrap_or_default();
+        let domain = move |at: usize| domains.get(at)?.as_ref().map(|(schema, name)| domain_oid(schema, name));
+        let fields = of.fields.iter().enumerate();
+        fields.map(move |(at, field)| {
+            let domain = domain(at).filter(|_| !field.sql_type.is_array());
+            attribute(composite_oid(schema, name), at, &field.name, field.sql_type, domain)
+        })
+    });
+    let row = |Column { schema, table, number, field, filling, collation, domain, named }: Column<'_>| {
         let mut dimensions = 0;
         let mut of = field.sql_type;
         while let SqlType::Array(element) = of {
@@ -256,12 +289,12 @@ fn attributes(system: &System<'_>) -> Vec<Vec<Value>> {
         vec![
             Value::Int(oid("table", schema, table)),
             text(&field.name),
-            Value::Int(named.oid),
+            Value::Int(domain.unwrap_or(named.oid)),
             Value::Int(-1),
             Value::Int(named.length),
             Value::Int(number),
             Value::Int(dimensions),
-            Value::Int(named.modifier),
+            Value::Int(if domain.is_some() { -1 } else { named.modifier }),
             Value::Bool((1..=8).contains(&named.length)),
             text(if named.length < 0 { "x" } else { "p" }),
             text(""),
@@ -287,7 +320,38 @@ fn attributes(system: &System<'_>) -> Vec<Vec<Value>> {
             Value::Null,
         ]
     };
-    system.columns().into_iter().map(row).collect()
+    system.columns().into_iter().map(row).chain(of_keys).chain(of_composites).collect()
+}
+
+/// What `pg_attribute` says of a column of an index or a composite type.
+fn attribute(table: i64, at: usize, name: &str, sql_type: SqlType, domain: Option<i64>) -> Vec<Value> {
+    let (named, no, none) = (Type::of(sql_type), || Value::Bool(false), || Value::Int(0));
+    let (by_value, storage) = ((1..=8).contains(&named.length), if named.length < 0 { "x" } else { "p" });
+    let dimensions = std::iter::successors(sql_type.element(), |of| of.element()).count();
+    let first = [
+        Value::Int(table),
+        text(name),
+        Value::Int(domain.unwrap_or(named.oid)),
+        Value::Int(-1),
+        Value::Int(named.length),
+        Value::Int(at as i64 + 1),
+        Value::Int(dimensions as i64),
+        Value::Int(if domain.is_some() { -1 } else { named.modifier }),
+        Value::Bool(by_value),
+        text(storage),
+        text(""),
+        no(),
+        no(),
+        no(),
+        text(""),
+        text(""),
+        no(),
+        Value::Bool(true),
+        none(),
+        Value::Int(if named.category == "S" { DEFAULT_COLLATION } else { 0 }),
+    ];
+    let rest = [Value::Null, Value::Null, Value::Null];
+    first.into_iter().chain(rest).collect()
 }
 
 /// What `pg_type` says of a type.
@@ -300,11 +364,38 @@ struct Known<'a> {
     category: &'a str,
     element: i64,
     array: i64,
+    /// What has its columns, if it is composite.
+    relation: i64,
+    /// The type below a domain, and its modifier.
+    base: i64,
+    modifier: i64,
+    not_null: bool,
+    default: Option<String>,
+}
+
+impl Default for Known<'_> {
+    fn default() -> Self {
+        Self {
+            oid: 0,
+            name: "",
+            schema: SCHEMA,
+            length: -1,
+            kind: "b",
+            category: "U",
+            element: 0,
+            array: 0,
+            relation: 0,
+            base: 0,
+            modifier: -1,
+            not_null: false,
+            default: None,
+        }
+    }
 }
 
 impl Known<'_> {
     fn row(self) -> Vec<Value> {
-        let (no, none) = (|| Value::Bool(false), || Value::Int(0));
+        let none = || Value::Int(0);
         vec![
             Value::Int(self.oid),
             text(self.name),
@@ -315,15 +406,15 @@ impl Known<'_> {
             text(self.category),
             Value::Bool(true),
             text(","),
-            none(),
+            Value::Int(self.relation),
             Value::Int(self.element),
             Value::Int(self.array),
-            no(),
-            none(),
-            Value::Int(-1),
+            Value::Bool(self.not_null),
+            Value::Int(self.base),
+            Value::Int(self.modifier),
             none(),
             Value::Int(if self.category == "S" { 100 } else { 0 }),
-            Value::Null,
+            self.default.map_or(Value::Null, text),
             Value::Null,
         ]
     }
@@ -331,25 +422,42 @@ impl Known<'_> {
 
 fn types(system: &System<'_>) -> Vec<Vec<Value>> {
     let row = |&TypeRow { oid, name, length, category, array, .. }: &TypeRow| {
-        let own = Known { oid, name, schema: SCHEMA, length, kind: "b", category, element: 0, array };
+        let own = Known { oid, name, length, category, array, ..Known::default() };
         let all = array_name(name);
-        let of_array = (array != 0).then_some(Known {
-            oid: array,
-            name: &all,
-            schema: SCHEMA,
-            length: -1,
-            kind: "b",
-            category: "A",
-            element: oid,
-            array: 0,
-        });
+        let of_array =
+            (array != 0).then_some(Known { oid: array, name: &all, category: "A", element: oid, ..Known::default() });
         [Some(own), of_array].into_iter().flatten().map(Known::row).collect::<Vec<_>>()
     };
     let own = |(schema, name, of): (&str, &str, &UserType)| {
         let oid = enum_oid(of.of);
-        Known { oid, name, schema, length: 4, kind: "e", category: "E", element: 0, array: 0 }.row()
+        Known { oid, name, schema, length: 4, kind: "e", category: "E", ..Known::default() }.row()
     };
-    TYPES.iter().flat_map(row).chain(system.catalog.user_types().map(own)).collect()
+    let domain = |(schema, name, of): (&str, &str, &Arc<Domain>)| {
+        let (oid, below) = (domain_oid(schema, name), Type::of(of.sql_type));
+        let composite = composites(system).any(|(s, n, _)| (s, n) == (schema, name));
+        if composite {
+            let relation = composite_oid(schema, name);
+            return Known { oid, name, schema, kind: "c", category: "C", relation, ..Known::default() }.row();
+        }
+        let Type { oid: base, length, category, modifier, .. } = below;
+        let (not_null, default) = (of.not_null, of.filling.sql(of.sql_type));
+        let known = Known {
+            oid,
+            name,
+            schema,
+            kind: "d",
+            length,
+            category,
+            base,
+            modifier,
+            not_null,
+            default,
+            ..Known::default()
+        };
+        known.row()
+    };
+    let domains = system.catalog.domains().map(domain);
+    TYPES.iter().flat_map(row).chain(system.catalog.user_types().map(own)).chain(domains).collect()
 }
 
 fn sequence((schema, name, entry): (&str, &str, &SequenceEntry)) -> Vec<Value> {

@@ -1,12 +1,12 @@
 //! Constraints, indexes, defaults and sequences in `pg_catalog` and `information_schema`.
 
-use catalog::{Action, Filling, SequenceEntry, Table, TableEntry};
+use catalog::{Action, Check, Domain, Filling, SequenceEntry, Table, TableEntry};
 use types::ops::array::encode;
 use types::{SqlType, Value};
 
 use super::{
-    Column, DATABASE, INFORMATION_SCHEMA, KeyKind, OWNER, PG_CATALOG, System, SystemTable, TableKey, oid, schema_oid,
-    text,
+    Column, DATABASE, INFORMATION_SCHEMA, KeyKind, OWNER, PG_CATALOG, System, SystemTable, TableKey, domain_oid, oid,
+    schema_oid, text,
 };
 use crate::definitions::references;
 
@@ -39,7 +39,10 @@ pub(super) const TABLES: &[SystemTable] = &[
             ("conbin", SqlType::Text),
             ("condef", SqlType::Text),
         ],
-        rows: |system| system.constraints().iter().map(Constraint::row).collect(),
+        rows: |system| {
+            let of_tables = system.constraints().iter().map(Constraint::row).collect::<Vec<_>>();
+            of_tables.into_iter().chain(of_domains(system)).collect()
+        },
     },
     SystemTable {
         schema: PG_CATALOG,
@@ -311,6 +314,32 @@ impl Constraint<'_> {
             text(definition),
         ]
     }
+}
+
+/// The conditions of domains.
+fn of_domains(system: &System<'_>) -> Vec<Vec<Value>> {
+    let row = |schema: &str, name: &str, check: &Check| {
+        let definition = format!("CHECK ({})", check.sql);
+        let (table, columns) = ("", Vec::new());
+        let own = Constraint {
+            schema,
+            table,
+            name: check.name.clone(),
+            kind: "c",
+            columns,
+            definition,
+            deferrable: None,
+            references: None,
+        };
+        let mut row = own.row();
+        row[0] = Value::Int(oid(&format!("constraint of the domain {name}"), schema, &check.name));
+        (row[7], row[8]) = (Value::Int(0), Value::Int(domain_oid(schema, name)));
+        row
+    };
+    let of = |(schema, name, domain): (&str, &str, &std::sync::Arc<Domain>)| {
+        domain.checks.iter().map(|check| row(schema, name, check)).collect::<Vec<_>>()
+    };
+    system.catalog.domains().flat_map(of).collect()
 }
 
 fn indexes(system: &System<'_>) -> Vec<Vec<Value>> {

@@ -1,9 +1,14 @@
 //! Functions and procedures in `information_schema` and `pg_catalog`.
 
-use catalog::{Mode, Returns, Routine, RoutineKind, RoutineParameter, Volatility};
+use catalog::{Language, Mode, Returns, Routine, RoutineKind, RoutineParameter, Volatility};
 use types::{SqlType, Value};
 
-use super::{DATABASE, INFORMATION_SCHEMA, PG_CATALOG, System, SystemTable, Type, oid, schema_oid, text, yes_or_no};
+use super::constraints::array;
+use super::registered::{routine_oid, shown_type};
+use super::{
+    DATABASE, INFORMATION_SCHEMA, OWNER_OID, PG_CATALOG, System, SystemTable, Type, schema_oid, text, yes_or_no,
+};
+use crate::definitions::quoted;
 
 /// All of them.
 pub(super) const TABLES: &[SystemTable] = &[
@@ -57,8 +62,17 @@ pub(super) const TABLES: &[SystemTable] = &[
             ("pronargdefaults", SqlType::SmallInt),
             ("prorettype", SqlType::BigInt),
             ("prosrc", SqlType::Text),
+            ("proowner", SqlType::BigInt),
+            ("prolang", SqlType::BigInt),
+            ("prosecdef", SqlType::Bool),
+            ("proleakproof", SqlType::Bool),
+            ("proparallel", SqlType::Text),
+            ("proargtypes", SqlType::Array(&SqlType::BigInt)),
+            ("proargnames", SqlType::Array(&SqlType::Text)),
+            ("proacl", SqlType::Array(&SqlType::Text)),
             ("proresult", SqlType::Text),
             ("proarguments", SqlType::Text),
+            ("prodefinition", SqlType::Text),
         ],
         rows: |system| system.catalog.routines().map(|routine| process_row(routine)).collect(),
     },
@@ -66,7 +80,7 @@ pub(super) const TABLES: &[SystemTable] = &[
 
 /// A name that no other routine has.
 fn specific_name(routine: &Routine) -> String {
-    format!("{}_{}", routine.name, oid("routine", &routine.schema, &routine.signature()))
+    format!("{}_{}", routine.name, routine_oid(routine))
 }
 
 /// What a routine gives, as the standard names it.
@@ -135,7 +149,7 @@ fn process_row(routine: &Routine) -> Vec<Value> {
     };
     let count = |number: usize| Value::Int(number as i64);
     vec![
-        Value::Int(oid("routine", &routine.schema, &routine.signature())),
+        Value::Int(routine_oid(routine)),
         text(&routine.name),
         Value::Int(schema_oid(&routine.schema)),
         text(match routine.kind {
@@ -150,9 +164,51 @@ fn process_row(routine: &Routine) -> Vec<Value> {
         count(routine.given().filter(|p| p.default.is_some()).count()),
         Value::Int(result),
         text(&routine.body),
+        Value::Int(OWNER_OID),
+        Value::Int(if matches!(routine.language, Language::Sql) { 14 } else { 13_500 }),
+        Value::Bool(false),
+        Value::Bool(false),
+        text("u"),
+        array(routine.given().map(|p| Type::of(p.sql_type).oid), SqlType::BigInt),
+        names(routine),
+        Value::Null,
         text(result_text(routine)),
         text(arguments_text(routine)),
+        text(definition(routine)),
     ]
+}
+
+/// The names of the parameters; NULL if none has one.
+fn names(routine: &Routine) -> Value {
+    if routine.parameters.iter().all(|p| p.name.is_none()) {
+        return Value::Null;
+    }
+    let names: Vec<Value> = routine.parameters.iter().map(|p| text(p.name.as_deref().unwrap_or_default())).collect();
+    types::ops::array::encode(&names, SqlType::Text).unwrap_or(Value::Null)
+}
+
+/// What makes a routine, as PostgreSQL writes it.
+fn definition(routine: &Routine) -> String {
+    let kind = routine.kind.name();
+    let name = format!("{}.{}", quoted(&routine.schema), quoted(&routine.name));
+    let mut out = format!("CREATE OR REPLACE {} {name}({})\n", kind.to_uppercase(), arguments_text(routine));
+    if routine.kind == RoutineKind::Function {
+        out += &format!(" RETURNS {}\n", result_text(routine));
+    }
+    out += &format!(" LANGUAGE {}\n", routine.language.name());
+    let volatility = match routine.volatility {
+        Volatility::Volatile => None,
+        other => Some(other.name()),
+    };
+    let options: Vec<&str> = volatility.into_iter().chain(routine.is_strict.then_some("STRICT")).collect();
+    if !options.is_empty() {
+        out += &format!(" {}\n", options.join(" "));
+    }
+    let mut tag = format!("${kind}$");
+    while routine.body.contains(&tag) {
+        tag.insert(1, 'x');
+    }
+    out + &format!("AS {tag}{}{tag}\n", routine.body)
 }
 
 /// What a routine gives, as PostgreSQL's tools show it; empty of a procedure.
@@ -163,7 +219,7 @@ fn result_text(routine: &Routine) -> String {
         (_, Returns::Nothing) => "void".to_owned(),
         (_, Returns::Trigger) => "trigger".to_owned(),
         (_, Returns::Value(SqlType::Null)) => "any".to_owned(),
-        (_, Returns::Value(sql_type)) => format!("{set}{}", shown(sql_type)),
+        (_, Returns::Value(sql_type)) => format!("{set}{}", shown_type(sql_type)),
         (_, Returns::Row | Returns::Record) => format!("{set}record"),
     }
 }
@@ -173,17 +229,10 @@ fn arguments_text(routine: &Routine) -> String {
     let argument = |p: &RoutineParameter| {
         let mode = if p.mode == Mode::In { "" } else { p.mode.name() };
         let default = p.default.as_ref().map(|default| format!("DEFAULT {default}")).unwrap_or_default();
-        let sql_type = if p.sql_type == SqlType::Null { String::new() } else { shown(p.sql_type) };
+        let sql_type = if p.sql_type == SqlType::Null { String::new() } else { shown_type(p.sql_type) };
         let words = [mode, p.name.as_deref().unwrap_or_default(), &sql_type, &default];
         words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
     };
     let given = routine.parameters.iter().filter(|p| p.mode != Mode::Table);
     given.map(argument).collect::<Vec<_>>().join(", ")
-}
-
-fn shown(sql_type: SqlType) -> String {
-    match Type::of(sql_type).full {
-        "ARRAY" | "USER-DEFINED" => sql_type.to_string(),
-        full => full.to_owned(),
-    }
 }

@@ -42,7 +42,7 @@ impl Altered<'_> {
     pub(super) fn rename_index(&self, name: String, to: String) -> Statement {
         let ObjectName { schema, position, .. } = &self.table.name;
         let name = ObjectName { schema: schema.clone(), name, position: *position };
-        Statement::Rename { kind: ObjectKind::Index, name, to, if_exists: false }
+        Statement::Rename { kind: ObjectKind::Index, name, to, column: None, if_exists: false }
     }
 
     /// Asks the rows for a CHECK that was NOT VALID. Foreign keys have been asked for.

@@ -2,13 +2,13 @@
 
 use base::{Error, Result, SqlState};
 use catalog::Field;
-use functions::ScalarFunction;
 use plan::{ColumnId, Expr, ExprKind, Node, Op, Plan};
 use sqlparser::ast;
-use types::{SqlType, Value};
+use types::SqlType;
 
 use super::{Altered, Values};
 use crate::bind::coerce::{assign, boolean};
+use crate::bind::refusal::Refusal;
 use crate::bind::scope::{Clause, Scope};
 use crate::bind::written::within;
 use crate::bind::{Binder, Bound, Output};
@@ -129,17 +129,14 @@ impl Binder<'_> {
         row: &[Output],
     ) -> Result<Vec<(Expr, Expr)>> {
         let relation = altered.relation();
-        let refused = |state: SqlState, message: String| {
-            let text = |text: &str| Expr::constant(Value::str(text), SqlType::Text);
-            let arguments = vec![text(state.0), text(&message)];
-            Expr::new(ExprKind::Call(ScalarFunction::REFUSE_ROW, arguments), SqlType::Bool)
-        };
+        let refused = |message: String| Refusal::default().about_table(&altered.table.name).saying(message);
         let mut branches = Vec::new();
         for (column, output) in altered.table.columns.iter().zip(row) {
             if !column.nullable && self.plan.is_nullable_column(output.column) {
                 let is_null = ExprKind::IsNull(Box::new(self.plan.reference(output.column)));
                 let message = format!("column \"{}\" of relation \"{relation}\" contains null values", column.name);
-                branches.push((Expr::new(is_null, SqlType::Bool), refused(SqlState::NOT_NULL_VIOLATION, message)));
+                let refused = refused(message).about("column_name", &column.name).with(SqlState::NOT_NULL_VIOLATION);
+                branches.push((Expr::new(is_null, SqlType::Bool), refused));
             }
         }
         let all = altered.values.iter().any(|values| matches!(values, Values::Converted(..)));
@@ -154,7 +151,8 @@ impl Binder<'_> {
             let condition = condition.map_err(|e| within(e, &format!("in the check constraint \"{name}\"")))?;
             let is_false = Expr::new(ExprKind::Not(Box::new(condition)), SqlType::Bool);
             let message = format!("check constraint \"{name}\" of relation \"{relation}\" is violated by some row");
-            branches.push((is_false, refused(SqlState::CHECK_VIOLATION, message)));
+            let refused = refused(message).about("constraint_name", name);
+            branches.push((is_false, refused.with(SqlState::CHECK_VIOLATION)));
         }
         Ok(branches)
     }

@@ -5,17 +5,18 @@ use catalog::Filling;
 use functions::ScalarFunction;
 use plan::{ColumnId, Expr, ExprKind, JoinKind, Node, Op};
 use sqlparser::ast::{self, AssignmentTarget, ObjectNamePart};
+use types::ops::array;
 use types::{SqlType, Value};
 
-use crate::bind::Binder;
 use crate::bind::coerce::{assign, cast_to};
 use crate::bind::expr::named::call;
 use crate::bind::expr::row;
 use crate::bind::insert::Target;
 use crate::bind::scope::Clause;
 use crate::bind::values::is_default;
+use crate::bind::{Binder, unsupported};
 use crate::parse::stars::starred;
-use crate::parse::subscripts;
+use crate::parse::subscripts::{self, Subscript};
 use crate::{ObjectName, Table};
 
 /// What SET says.
@@ -164,7 +165,7 @@ impl Binder<'_> {
     }
 
     /// The column that a name with subscripts means, and these.
-    fn subscripted(&self, column: &ast::ObjectName) -> Option<(ast::ObjectName, Vec<ast::Expr>)> {
+    fn subscripted(&self, column: &ast::ObjectName) -> Option<(ast::ObjectName, Vec<Subscript>)> {
         let [ObjectNamePart::Identifier(ident)] = column.0.as_slice() else { return None };
         let (name, number) = subscripts::parted(&ident.value);
         let subscripts = self.subscripts.get(number?)?.clone();
@@ -176,7 +177,7 @@ impl Binder<'_> {
     fn assign_part(
         &mut self,
         assigned: &mut Assigned,
-        (column, subscripts): (&ast::ObjectName, &[ast::Expr]),
+        (column, subscripts): (&ast::ObjectName, &[Subscript]),
         written: &ast::Expr,
         To { table, name, before }: To<'_>,
     ) -> Result<()> {
@@ -212,12 +213,20 @@ impl Binder<'_> {
         Ok((target, old))
     }
 
-    fn with_part(&mut self, old: Expr, subscripts: &[ast::Expr], value: Expr, name: &str) -> Result<Expr> {
+    pub(super) fn with_part(&mut self, old: Expr, subscripts: &[Subscript], value: Expr, name: &str) -> Result<Expr> {
         let sql_type = old.sql_type;
         let [first, rest @ ..] = subscripts else { return assign(value, sql_type, name) };
         if sql_type == SqlType::Jsonb {
             let jsonb = |text: &str| cast_to(Expr::constant(Value::str(text), SqlType::Null), SqlType::Jsonb);
-            let (path, is_number) = self.path(subscripts.iter())?;
+            let steps = subscripts.iter().map(|subscript| match subscript {
+                Subscript::At(step) => Ok(step),
+                Subscript::Slice(..) => {
+                    let message = "jsonb subscript does not support slices";
+                    Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message))
+                }
+            });
+            let steps = steps.collect::<Result<Vec<_>>>()?;
+            let (path, is_number) = self.path(steps.into_iter())?;
             let nothing = jsonb(if is_number { "[]" } else { "{}" })?;
             let old = Expr::new(ExprKind::Coalesce(vec![old, nothing]), SqlType::Jsonb);
             let value = assign(value, SqlType::Jsonb, name)?;
@@ -228,7 +237,17 @@ impl Binder<'_> {
             let message = format!("cannot subscript type {sql_type} because it does not support subscripting");
             return Err(Error::new(SqlState::DATATYPE_MISMATCH, message));
         };
-        let at = self.bound_of(Some(first), 0)?;
+        let at = match first {
+            Subscript::At(at) => at,
+            Subscript::Slice(from, to) if rest.is_empty() => {
+                let bounds = [(from, i64::MIN), (to, i64::MAX)];
+                let bounds = bounds.map(|(written, otherwise)| self.bound_of(written.as_ref(), otherwise));
+                let [from, to] = bounds;
+                return with_slice(old, (from?, to?), assign(value, sql_type, name)?, element);
+            }
+            Subscript::Slice(..) => return unsupported("assigning to a slice of an array in several dimensions", None),
+        };
+        let at = self.bound_of(Some(at), 0)?;
         let inner = match rest {
             [] => assign(value, element, name)?,
             _ => {
@@ -337,4 +356,21 @@ fn query_in(value: &ast::Expr) -> Option<&ast::Query> {
         ast::Expr::Nested(inner) => query_in(inner),
         _ => None,
     }
+}
+
+/// The array with other elements in a slice.
+fn with_slice(old: Expr, (from, to): (Expr, Expr), new: Expr, element: SqlType) -> Result<Expr> {
+    let sql_type = old.sql_type;
+    let empty = Expr::constant(array::encode(&[], element)?, sql_type);
+    // Where nothing new is given, NULL stays.
+    let is_given = Expr::new(ExprKind::IsNull(Box::new(new.clone())), SqlType::Bool);
+    let some = Expr::new(ExprKind::Coalesce(vec![old.clone(), empty]), sql_type);
+    let bound = |bound: Expr| {
+        let missing = Expr::constant(Value::Int(i64::MIN + 1), SqlType::BigInt);
+        Expr::new(ExprKind::Coalesce(vec![bound, missing]), SqlType::BigInt)
+    };
+    let arguments = vec![some, bound(from), bound(to), new];
+    let set = Expr::new(ExprKind::Call(ScalarFunction::ARRAY_SET_SLICE, arguments), sql_type);
+    let case = ExprKind::Case { branches: vec![(is_given, old)], otherwise: Box::new(set) };
+    Ok(Expr::new(case, sql_type))
 }

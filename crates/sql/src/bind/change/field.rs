@@ -38,7 +38,7 @@ impl Binder<'_> {
         Ok(())
     }
 
-    fn with_field(&mut self, old: Expr, fields: &[Ident], value: Expr, column: &str) -> Result<Expr> {
+    pub(super) fn with_field(&mut self, old: Expr, fields: &[Ident], value: Expr, column: &str) -> Result<Expr> {
         let sql_type = old.sql_type;
         let [first, rest @ ..] = fields else { return assign(value, sql_type, column) };
         let name = fold(first);

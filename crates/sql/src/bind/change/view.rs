@@ -5,10 +5,11 @@ use base::{Error, Result, SqlState};
 use catalog::CheckOption;
 use plan::{ColumnId, Expr, ExprKind, Node, Op};
 use sqlparser::ast::{self, SelectItem, SetExpr, TableFactor};
-use types::{SqlType, Value};
+use types::SqlType;
 
 use crate::bind::coerce::boolean;
 use crate::bind::from::FromItem;
+use crate::bind::refusal::Refusal;
 use crate::bind::scope::{Clause, Relation, Scope, ScopeColumn};
 use crate::bind::select::{filtered, output_name};
 use crate::bind::{Binder, Bound, Output, fold};
@@ -268,13 +269,10 @@ impl Binder<'_> {
             if let Some(condition) = self.condition_of_level(level, &scope)?
                 && level.is_checked
             {
-                let text = |text: &str| Expr::constant(Value::str(text), SqlType::Text);
                 let message = format!("new row violates check option for view \"{}\"", level.name);
-                let mut arguments = vec![text(CHECK_OPTION_VIOLATION.0), text(&message)];
-                arguments.extend(self.texts_of_row(&output)?);
-                let refuse = ExprKind::Call(functions::ScalarFunction::REFUSE_ROW, arguments);
+                let refused = Refusal::default().saying(message).showing(self.texts_of_row(&output)?);
                 let branches = vec![(condition, Expr::bool(true))];
-                let otherwise = Box::new(Expr::new(refuse, SqlType::Bool));
+                let otherwise = Box::new(refused.with(CHECK_OPTION_VIOLATION));
                 let asserted = Expr::new(ExprKind::Case { branches, otherwise }, SqlType::Bool);
                 node = Node::new(Op::Filter { input: Box::new(node), predicates: vec![asserted] });
             }

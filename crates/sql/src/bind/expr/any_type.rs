@@ -18,6 +18,7 @@ impl Binder<'_> {
     /// The argument as text.
     fn as_text(&mut self, argument: &ast::Expr) -> Result<Expr> {
         let value = self.expr(argument)?;
+        let value = self.named_if_registered(value)?;
         cast_to(padded(value), SqlType::Text)
     }
 
@@ -38,6 +39,7 @@ impl Binder<'_> {
         let mut bound = vec![self.as_text(pattern)?];
         for argument in rest {
             let value = self.expr(argument)?;
+            let value = self.named_if_registered(value)?;
             let value = cast_to(shown(padded(value)), SqlType::Text)?;
             let marked = Expr::new(ExprKind::Call(ScalarFunction::CONCAT, vec![text("v"), value]), SqlType::Text);
             bound.push(self.or_text(marked.at(position), "n"));
@@ -50,6 +52,7 @@ impl Binder<'_> {
         let mut texts = Vec::with_capacity(arguments.len());
         for argument in arguments {
             let value = self.expr(argument)?;
+            let value = self.named_if_registered(value)?;
             texts.push(cast_to(shown(padded(value)), SqlType::Text)?);
         }
         let separator = texts.remove(0);
@@ -63,6 +66,7 @@ impl Binder<'_> {
         let mut parts = Vec::with_capacity(arguments.len());
         for argument in arguments {
             let value = self.expr(argument)?;
+            let value = self.named_if_registered(value)?;
             let mut text = cast_to(shown(padded(value)), SqlType::Text)?;
             if self.plan.is_nullable(&text) {
                 text = Expr::new(ExprKind::Coalesce(vec![text, empty()]), SqlType::Text).at(position);
@@ -98,6 +102,7 @@ impl Binder<'_> {
         let mut sum: Option<Expr> = None;
         for argument in arguments {
             let value = self.expr(argument)?;
+            let value = self.named_if_registered(value)?;
             let is_null = Expr::new(ExprKind::IsNull(Box::new(known(value))), SqlType::Bool).at(position);
             let (of_null, of_others) = if name == "num_nulls" { (1, 0) } else { (0, 1) };
             let branches = vec![(is_null, integer(of_null))];

@@ -9,14 +9,14 @@ use types::{SqlType, Value};
 
 use super::json_calls::as_json;
 use crate::bind::coerce::{cast_to, closed, known};
-use crate::bind::sequence::{is_regclass, qualified};
+use crate::bind::registered_kind::{kind_of, plain_number, registered_type};
 use crate::bind::{Binder, type_name, unsupported, zone};
 
 impl Binder<'_> {
     pub(super) fn cast(&mut self, kind: &CastKind, inner: &ast::Expr, name: &ast::DataType) -> Result<Expr> {
         let position = self.text.start(inner);
-        if is_regclass(name) {
-            return self.number_of_relation(inner, position);
+        if let Some(kind) = registered_type(name) {
+            return self.registered(kind, inner, position);
         }
         let to = self.sql_type(name).map_err(|e| e.at(position))?;
         // The elements of a literal are cast each, so that none of them decides for the others.
@@ -25,6 +25,11 @@ impl Binder<'_> {
                 self.array(array, Some(element))?
             }
             _ => self.expr(inner)?,
+        };
+        let expr = match kind_of(&expr, &self.plan.registered) {
+            Some(_) if to.is_string() => self.named_if_registered(expr)?,
+            Some(_) if to.is_integer() => plain_number(expr),
+            _ => expr,
         };
         let to = if type_name::is_bare_numeric(name) { exact(&expr).unwrap_or(to) } else { to };
         let to = as_deep(to, &expr);
@@ -61,26 +66,6 @@ impl Binder<'_> {
             };
         }
         Ok(Expr::new(ExprKind::TryCast(Box::new(expr)), to).at(position))
-    }
-
-    /// `'t'::regclass`: the number that the system's tables have for a table. It is not printed as the name.
-    fn number_of_relation(&mut self, inner: &ast::Expr, position: Option<u32>) -> Result<Expr> {
-        let bound = self.expr(inner)?;
-        let ExprKind::Const(Value::Str(text)) = &bound.kind else {
-            return match bound.sql_type {
-                t if t.is_integer() => cast_to(bound, SqlType::BigInt),
-                _ => self.call_by_name("to_regclass", &[inner], position),
-            };
-        };
-        let number = match text.parse::<i64>() {
-            Ok(number) => Some(number),
-            Err(_) => self.resolver.number_of(&qualified(text, position)?),
-        };
-        let Some(number) = number else {
-            let message = format!("relation \"{text}\" does not exist");
-            return Err(Error::new(SqlState::UNDEFINED_TABLE, message).at(position));
-        };
-        Ok(Expr::constant(Value::Int(number), SqlType::BigInt).at(position))
     }
 }
 

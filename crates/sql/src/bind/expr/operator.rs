@@ -83,7 +83,10 @@ impl Binder<'_> {
                     .detail(format!("more than {MAX_CHAIN} operators follow each other"))
                     .at(position));
             }
-            let operand = self.expr(right)?;
+            let mut operand = self.expr(right)?;
+            if *op == BinaryOperator::StringConcat {
+                (result, operand) = (self.named_if_registered(result)?, self.named_if_registered(operand)?);
+            }
             result = binary(op, result, operand, position)?;
             if compare_op(op).is_some() {
                 result = self.arguments.open_comparison(&self.text, result, left, right);

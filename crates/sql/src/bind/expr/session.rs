@@ -1,6 +1,7 @@
 //! Functions of what the session is set to, and the statements that set its variables.
 
 use base::{Error, Result, SqlState};
+use functions::ScalarFunction;
 use plan::{Expr, ExprKind};
 use sqlparser::ast;
 use sqlparser::parser::Parser;
@@ -67,6 +68,11 @@ impl Binder<'_> {
                 .at(position)),
             ("pg_backend_pid", []) => {
                 Ok(Some(Expr::constant(Value::Int(self.resolver.session()), SqlType::Integer).at(position)))
+            }
+            ("txid_current" | "pg_current_xact_id", []) => {
+                let number = Expr::constant(Value::Int(self.resolver.transaction_number()), SqlType::BigInt);
+                let call = ExprKind::Call(ScalarFunction::TRANSACTION_NUMBER, vec![number]);
+                Ok(Some(Expr::new(call, SqlType::BigInt).at(position)))
             }
             ("pg_trigger_depth", []) => {
                 let depth = self.resolver.trigger_depth();

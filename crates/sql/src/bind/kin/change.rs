@@ -109,7 +109,7 @@ impl Binder<'_> {
             let from: Vec<String> = left.iter().map(|part| format!("select * from {}", quoted(part))).collect();
             let query = query_of(&from.join(" union all "))?;
             let bound = self.query(&query)?;
-            let bound = self.refused_by_all(bound, &children, name)?;
+            let bound = self.refused_by_all(bound, &children, (name, table))?;
             let plan = self.plan.finish(bound)?;
             let fields = crate::bind::statement::fields(&plan);
             let moved = self.part_of_whole(&mut parts, Statement::Query(plan), Some(fields), true)?;

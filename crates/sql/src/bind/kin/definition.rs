@@ -4,7 +4,6 @@ use std::cmp::Ordering;
 
 use base::{Error, Result, SqlState};
 use catalog::{Bound as PartitionBound, Kinship, Limit, Partitioning, Strategy};
-use functions::ScalarFunction;
 use plan::{Expr, ExprKind, Node, Op, Plan, eval};
 use sqlparser::ast::{self, ForValues, PartitionBoundValue};
 use types::{SqlType, Value};
@@ -13,6 +12,7 @@ use super::change::keys_of;
 use super::{quoted, written};
 use crate::bind::coerce::{assign, boolean, cast_to};
 use crate::bind::parts::PlanBuilder;
+use crate::bind::refusal::Refusal;
 use crate::bind::scope::{Clause, Scope};
 use crate::bind::{Binder, Bound, fold, unsupported};
 use crate::{CreateTable, ObjectName, Resolved, Statement, Table};
@@ -276,9 +276,7 @@ impl Binder<'_> {
         let plan = self.at_level(|b| {
             let item = b.factor(&factor, &Scope::default())?;
             let holds = b.expr_in(&condition, Clause::Check, item.scope)?;
-            let text = |text: &str| Expr::constant(Value::str(text), SqlType::Text);
-            let arguments = vec![text(SqlState::CHECK_VIOLATION.0), text(&message)];
-            let refused = Expr::new(ExprKind::Call(ScalarFunction::REFUSE_ROW, arguments), SqlType::Bool);
+            let refused = Refusal::default().about_table(table).saying(message).with(SqlState::CHECK_VIOLATION);
             let is_none = Expr::new(ExprKind::Not(Box::new(boolean(holds, "CHECK")?)), SqlType::Bool);
             let otherwise = Box::new(Expr::bool(true));
             let case = Expr::new(ExprKind::Case { branches: vec![(is_none, refused)], otherwise }, SqlType::Bool);

@@ -1,14 +1,15 @@
 //! INSERT into a partitioned table: its rows are made once, with what the table itself fills in, and each partition takes its own.
 
 use base::{Result, SqlState};
-use functions::ScalarFunction;
 use plan::{Expr, ExprKind, Node, Op};
 use sqlparser::ast;
-use types::{SqlType, Value};
+use types::SqlType;
 
 use super::change::{Parts, insert_from};
 use crate::bind::coerce::boolean;
+use crate::bind::refusal::Refusal;
 use crate::bind::scope::{Clause, Relation, Scope, ScopeColumn};
+use crate::bind::written::shown;
 use crate::bind::{Binder, Bound, Output};
 use crate::parse::Overriding;
 use crate::{ObjectName, Statement, Table};
@@ -26,7 +27,7 @@ impl Binder<'_> {
         let (bound, targets) = self.rows_to_insert(insert, table, name)?;
         let bound = self.filled(bound, &targets, table)?;
         let columns = table.fields_to_fill();
-        let bound = self.refused_by_all(bound, &children, name)?;
+        let bound = self.refused_by_all(bound, &children, (name, table))?;
         let output: Vec<Output> = bound.output.into_iter().filter(|output| columns.contains(&output.name)).collect();
         let plan = self.plan.finish(Bound { node: bound.node, output })?;
         let fields = crate::bind::statement::fields(&plan);
@@ -51,7 +52,7 @@ impl Binder<'_> {
         &mut self,
         bound: Bound,
         children: &[(ObjectName, Table)],
-        name: &ObjectName,
+        (name, table): (&ObjectName, &Table),
     ) -> Result<Bound> {
         let columns = bound.output.iter().map(|o| ScopeColumn { name: o.name.clone(), column: o.column }).collect();
         let scope = Scope::of(Relation { name: Some(name.name.clone()), columns, ..Relation::default() });
@@ -59,12 +60,13 @@ impl Binder<'_> {
             children.iter().filter_map(|(_, child)| Some(format!("({})", child.condition()?))).collect();
         let any = if conditions.is_empty() { "false".to_owned() } else { conditions.join(" OR ") };
         let any = self.kept_text(&any, Clause::Check, scope.clone(), |_, c| boolean(c, "CHECK"))?;
-        let text = |text: String| Expr::constant(Value::str(text.as_str()), SqlType::Text);
         let message = format!("no partition of relation \"{}\" found for row", name.name);
-        let texts = self.texts_of_row(&bound.output)?;
-        let arguments =
-            [text(SqlState::CHECK_VIOLATION.0.to_owned()), text(message)].into_iter().chain(texts).collect();
-        let refused = Expr::new(ExprKind::Call(ScalarFunction::REFUSE_ROW, arguments), SqlType::Bool);
+        let keys = table.kin.as_ref().and_then(|kin| kin.own.partitioned.as_ref()).map_or(&[][..], |by| &by.keys);
+        let text = |key: &String| self.kept_text(key, Clause::Check, scope.clone(), |_, value| shown(value));
+        let texts = keys.iter().map(text).collect::<Result<Vec<_>>>()?;
+        let names: Vec<String> = keys.iter().map(|key| plain(key)).collect();
+        let refused = Refusal::default().about_table(name).saying(message).showing_key(names.join(", "), texts);
+        let refused = refused.with(SqlState::CHECK_VIOLATION);
         let is_none = Expr::new(ExprKind::Not(Box::new(any)), SqlType::Bool);
         let otherwise = Box::new(Expr::bool(true));
         let case = Expr::new(ExprKind::Case { branches: vec![(is_none, refused)], otherwise }, SqlType::Bool);
@@ -80,4 +82,11 @@ impl Binder<'_> {
         (self.insert.overriding, self.insert.by_name) = (overriding, by_name);
         bound
     }
+}
+
+/// A name in quotes without them, if it needs none.
+fn plain(key: &str) -> String {
+    let name = key.strip_prefix('"').and_then(|key| key.strip_suffix('"'));
+    let is_plain = |name: &&str| name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_');
+    name.filter(is_plain).unwrap_or(key).to_owned()
 }

@@ -305,3 +305,39 @@ pub fn with_element(old: Option<&str>, at: Option<i64>, value: Value, element: S
     values[index] = value;
     encode(&values, element)
 }
+
+/// An array with other elements from one number to another, counted from 1; NULLs fill a gap before them. What stands for a bound
+/// that is not written is [`i64::MIN`] or [`i64::MAX`]. Errors: 22004 if a bound is NULL, 2202E if there can be no such elements, or
+/// there are too few new ones.
+pub fn with_slice(old: &str, (from, to): (Option<i64>, Option<i64>), new: &str, element: SqlType) -> Result<Value> {
+    /// Most elements of an array that grows so.
+    const MOST: i64 = 1 << 24;
+    let wrong = |message: String| Error::new(SqlState("2202E"), message);
+    let (Some(from), Some(to)) = (from, to) else {
+        return Err(Error::new(SqlState("22004"), "array subscript in assignment must not be null"));
+    };
+    let mut values: Vec<Value> = Elements::new(old, element).collect();
+    if values.is_empty() && (from == i64::MIN || to == i64::MAX) {
+        return Err(wrong("array slice subscript must provide both boundaries".to_owned())
+            .detail("When assigning to a slice of an empty array value, slice boundaries must be fully specified."));
+    }
+    let from = if from == i64::MIN { 1 } else { from };
+    let to = if to == i64::MAX { values.len() as i64 } else { to };
+    if to < from {
+        return Err(wrong("upper bound cannot be less than lower bound".to_owned()));
+    }
+    if from < 1 || to > MOST {
+        let at = if from < 1 { from } else { to };
+        return Err(wrong(format!("array subscript {at} is out of range")));
+    }
+    let (first, count) = (from as usize - 1, (to - from + 1) as usize);
+    let new: Vec<Value> = Elements::new(new, element).take(count).collect();
+    if new.len() < count {
+        return Err(wrong("source array too small".to_owned()));
+    }
+    if values.len() < first + count {
+        values.resize(first + count, Value::Null);
+    }
+    values.splice(first..first + count, new);
+    encode(&values, element)
+}
