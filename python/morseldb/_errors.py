@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -12,17 +13,38 @@ class Warning(Exception):  # noqa: A001 - the DB-API's name
     """Something important that is no error."""
 
 
+@dataclass(frozen=True)
+class Diagnostic:
+    """What is known of an error, by psycopg's names; None where there is nothing."""
+
+    sqlstate: str | None = None
+    message_primary: str | None = None
+    message_detail: str | None = None
+    message_hint: str | None = None
+    schema_name: str | None = None
+    table_name: str | None = None
+    column_name: str | None = None
+    constraint_name: str | None = None
+    datatype_name: str | None = None
+
+
 class Error(Exception):
     """Any error of MorselDB.
 
     ``sqlstate`` is the five-character code of the SQL standard, ``position`` the character of the statement (from 0)
-    that the error is about, ``hint`` what could be done, ``detail`` a second sentence; None where there is none.
+    that the error is about, ``hint`` what could be done, ``detail`` a second sentence; ``schema_name``, ``table_name``,
+    ``column_name``, ``constraint_name`` and ``datatype_name`` are what it is about. None where there is none.
     """
 
     sqlstate: str | None
     position: int | None
     hint: str | None
     detail: str | None
+    schema_name: str | None
+    table_name: str | None
+    column_name: str | None
+    constraint_name: str | None
+    datatype_name: str | None
 
     def __init__(
         self,
@@ -31,12 +53,24 @@ class Error(Exception):
         position: int | None = None,
         hint: str | None = None,
         detail: str | None = None,
+        primary: str | None = None,
+        about: Sequence[str | None] = (None,) * 5,
     ) -> None:
         super().__init__(message)
         self.sqlstate = sqlstate
         self.position = position
         self.hint = hint
         self.detail = detail
+        self._primary = primary
+        (self.schema_name, self.table_name, self.column_name, self.constraint_name, self.datatype_name) = about
+
+    @property
+    def diag(self) -> Diagnostic:
+        """The same, as psycopg calls it."""
+        return Diagnostic(self.sqlstate, self._primary, self.detail, self.hint, *self._about())
+
+    def _about(self) -> tuple[str | None, ...]:
+        return self.schema_name, self.table_name, self.column_name, self.constraint_name, self.datatype_name
 
     def _suggest(self, hint: str) -> None:
         """Adds a hint."""
@@ -44,7 +78,8 @@ class Error(Exception):
         self.hint = hint if self.hint is None else f"{self.hint}; {hint}"
 
     def __reduce__(self) -> tuple[object, ...]:
-        return type(self), (str(self), self.sqlstate, self.position, self.hint, self.detail)
+        known = (str(self), self.sqlstate, self.position, self.hint, self.detail, self._primary, self._about())
+        return type(self), known
 
 
 class InterfaceError(Error):

@@ -93,9 +93,35 @@ def test_errors_have_a_class_and_particulars(con):
     with pytest.raises(morseldb.OperationalError):
         con.execute("select * from 'no-such-file.csv'")
     with pytest.raises(morseldb.NotSupportedError):
-        con.execute("create temp table m (a integer) on commit delete rows")
+        con.execute("delete from m where current of c")
     copy = pickle.loads(pickle.dumps(error))
     assert (type(copy), copy.sqlstate, str(copy)) == (type(error), error.sqlstate, str(error))
+
+
+def test_errors_say_what_they_are_about(con):
+    con.execute("create schema app")
+    con.execute("create domain app.positive as integer check (value > 0)")
+    con.execute("create table app.parent (id integer primary key, n integer constraint small check (n < 10), name text not null)")
+    con.execute("create table app.child (parent integer constraint of_parent references app.parent)")
+    con.execute("insert into app.parent values (1, 1, 'one')")
+    cases = {
+        "insert into app.parent values (1, 1, 'two')": ("app", "parent", None, "parent_pkey", None),
+        "insert into app.parent values (2, 11, 'two')": ("app", "parent", None, "small", None),
+        "insert into app.parent values (2, 1, null)": ("app", "parent", "name", None, None),
+        "insert into app.child values (7)": ("app", "child", None, "of_parent", None),
+        "select (-1)::app.positive": ("app", None, None, "positive_check", "positive"),
+    }
+    for statement, about in cases.items():
+        with pytest.raises(morseldb.IntegrityError) as raised:
+            con.execute(statement).fetchall()
+        error = pickle.loads(pickle.dumps(raised.value))
+        for known in (raised.value, error, raised.value.diag):
+            names = (known.schema_name, known.table_name, known.column_name, known.constraint_name, known.datatype_name)
+            assert names == about, statement
+    assert raised.value.diag.message_primary == 'value for domain app.positive violates check constraint "positive_check"'
+    with pytest.raises(morseldb.ProgrammingError) as raised:
+        con.execute("select nothing")
+    assert raised.value.constraint_name is None and raised.value.diag.table_name is None
 
 
 def test_closing():

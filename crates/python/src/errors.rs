@@ -1,6 +1,6 @@
 //! Errors as exceptions of the DB-API, chosen by the class of the SQLSTATE.
 
-use base::{Error, SqlState};
+use base::{ABOUT, Error, SqlState};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 
@@ -31,7 +31,10 @@ pub fn exception(py: Python<'_>, error: &Error, sql: &str) -> PyErr {
     let made = MODULE
         .get_or_try_init(py, || py.import("morseldb._errors").map(Bound::unbind))
         .and_then(|module| module.bind(py).getattr(exception_of(state)))
-        .and_then(|class| class.call1((message, state, position, error.get_hint(), error.get_detail())));
+        .and_then(|class| {
+            let about = ABOUT.map(|item| error.get_about(item));
+            class.call1((message, state, position, error.get_hint(), error.get_detail(), error.message(), about))
+        });
     made.map_or_else(|failure| failure, PyErr::from_value)
 }
 
