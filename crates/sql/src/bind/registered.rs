@@ -14,6 +14,7 @@ use super::registered_kind::{kind_of, marked};
 use super::sequence::qualified;
 use super::user_type::position_in;
 use super::{Binder, Bound, type_name, unsupported};
+use crate::parse::kept_expression;
 use crate::{ObjectName, Registered};
 
 impl Binder<'_> {
@@ -27,7 +28,7 @@ impl Binder<'_> {
             }
             _ if bound.sql_type.is_integer() || bound.sql_type == SqlType::Null => cast_to(bound, SqlType::BigInt)?,
             _ if bound.sql_type.as_decimal().is_some() => cast_to(bound, SqlType::BigInt)?,
-            _ if kind == Registered::Class => self.call_by_name("to_regclass", &[inner], position)?,
+            _ if kind == Registered::Class => self.expr(&looked_up(inner)?).map_err(|e| e.at(position))?,
             _ => return unsupported(format!("a name that is not a literal as {}", kind.type_name()), position),
         };
         Ok(marked(number, kind).at(position))
@@ -135,6 +136,17 @@ impl Binder<'_> {
         };
         Ok(Bound { node, output })
     }
+}
+
+/// What looks a table up by the name that an expression gives.
+fn looked_up(name: &ast::Expr) -> Result<ast::Expr> {
+    let mut call = kept_expression("to_regclass(NULL)")?;
+    if let ast::Expr::Function(function) = &mut call
+        && let ast::FunctionArguments::List(list) = &mut function.args
+    {
+        list.args = vec![ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(name.clone()))];
+    }
+    Ok(call)
 }
 
 /// A name as it is shown.

@@ -250,7 +250,7 @@ impl Binder<'_> {
     }
 
     /// A call of a scalar function.
-    pub(in crate::bind) fn call_by_name(
+    pub(super) fn call_by_name(
         &mut self,
         name: &str,
         arguments: &[&ast::Expr],
