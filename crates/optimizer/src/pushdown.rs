@@ -25,7 +25,7 @@ use base::Result;
 use plan::{ColumnId, Expr, JoinKind, Node, Op, Plan, SetOperation, split_conjuncts};
 
 use crate::fold::simplified;
-use crate::rewrite::{filter, infallible, join, map, take};
+use crate::rewrite::{at_most_one_row, filter, infallible, join, map, take};
 use crate::{Check, Pass};
 
 /// See the module.
@@ -206,7 +206,12 @@ fn push_join(
     {
         return push(scalar::sink(left, right, &used), predicates, check);
     }
-    let simpler = outer::simplify(&kind, &ours, &theirs, &predicates);
+    // Of one row at most there is nothing to check.
+    let is_left = kind == JoinKind::Single && condition.is_empty() && at_most_one_row(&right);
+    let mut simpler = outer::simplify(if is_left { &JoinKind::Left } else { &kind }, &ours, &theirs, &predicates);
+    if is_left && simpler != JoinKind::Inner {
+        simpler = JoinKind::Single;
+    }
     if simpler == JoinKind::Inner && kind != JoinKind::Inner {
         return region::push_region(left, right, condition, predicates, check);
     }

@@ -8,7 +8,8 @@ use base::{Error, Result, SqlState};
 use pipeline::Target;
 use plan::text::Printer;
 use plan::{Node, Plan};
-use sql::{ExplainStage, Statement};
+use sql::{ExplainStage, Outcome, Statement, With};
+use types::Value;
 
 use super::change;
 use super::load::{self, Ran};
@@ -32,9 +33,8 @@ pub(crate) fn explain(
     if analyze && is_change {
         return changed(environment, statement);
     }
-    if matches!(statement, Statement::With(_)) {
-        return Err(Error::unsupported("EXPLAIN of a statement that is several changes")
-            .hint("EXPLAIN them one by one: the parts of a WITH, the change of each partition"));
+    if let Statement::With(with) = statement {
+        return parts(environment, stage, *with);
     }
     let target = match &statement {
         Statement::CreateTableAs { .. } | Statement::Insert(_) | Statement::Change(_) => Target::Table,
@@ -72,6 +72,33 @@ pub(crate) fn explain(
         }
     };
     Ok(texts(&["plan"], text.lines().map(|l| vec![l.to_string()]).collect()))
+}
+
+/// What each part of a statement does, one behind the other, and what the statement does then.
+fn parts(environment: &Environment, stage: ExplainStage, with: With) -> Result<QueryResult> {
+    if stage == ExplainStage::Json {
+        return Err(
+            Error::unsupported("a document of a statement that is several changes").hint("leave out FORMAT json")
+        );
+    }
+    let mut lines = Vec::new();
+    let mut add = |name: Option<&str>, statement: Statement| {
+        let rows = explain(environment, false, stage, statement)?.rows()?;
+        lines.extend(name.map(|name| format!("with {name}:")));
+        let indent = if name.is_some() { "  " } else { "" };
+        lines.extend(rows.iter().flatten().map(|line| match line {
+            Value::Str(line) => format!("{indent}{line}"),
+            _ => String::new(),
+        }));
+        Ok::<(), Error>(())
+    };
+    for part in with.parts {
+        add(Some(&part.name), part.statement)?;
+    }
+    if let Outcome::Of(then) = with.then {
+        add(None, *then)?;
+    }
+    Ok(texts(&["plan"], lines.into_iter().map(|line| vec![line]).collect()))
 }
 
 /// The plan as a document of JSON, in the form of PostgreSQL's.

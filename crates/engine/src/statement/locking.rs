@@ -2,7 +2,7 @@
 //! meanwhile is error 40001, with which the statement is run again where it can be, so that it gives rows as they are locked.
 
 use base::{Error, Result, SqlState};
-use plan::TableSource;
+use plan::{Node, Op, Plan, TableSource};
 use sql::{LockStrength, LockWait, LockedTable, Locking};
 use storage::{RowId, Strength};
 use types::Chunk;
@@ -14,6 +14,8 @@ use crate::execute;
 use crate::result::{QueryResult, Tag};
 use crate::source::Source;
 
+/// Rows that are looked at beside twice as many as are wanted.
+const FEW: u64 = 32;
 /// 55P03.
 const LOCK_NOT_AVAILABLE: SqlState = SqlState("55P03");
 
@@ -35,10 +37,37 @@ pub(super) fn lock_tables(environment: &Environment, tables: &[TableSource], wai
     Ok(QueryResult::done(Tag::Done("LOCK TABLE")))
 }
 
+/// Locks the rows of a query. If only some of those that it gives are wanted, it is asked for a few more than these at first: the others
+/// matter only if somebody has locked all that.
 pub(super) fn lock(environment: &Environment, locking: Locking) -> Result<QueryResult> {
+    let wanted = locking.limit.map(|limit| limit.saturating_add(locking.offset));
+    if let Some(most) = wanted.filter(|wanted| *wanted > 0).and_then(|wanted| wanted.checked_mul(2)?.checked_add(FEW)) {
+        let (result, is_enough) = lock_some(environment, locking.clone(), Some(most))?;
+        if is_enough {
+            return Ok(result);
+        }
+    }
+    Ok(lock_some(environment, locking, None)?.0)
+}
+
+/// The plan of the first rows of another one.
+fn limited(mut plan: Plan, most: u64) -> Plan {
+    match &mut plan.root.op {
+        Op::Sort { limit: limit @ None, .. } => *limit = Some(most),
+        op => {
+            let input = Node::new(std::mem::replace(op, Op::Values { columns: Vec::new(), rows: Vec::new() }));
+            *op = Op::Limit { input: Box::new(input), limit: Some(most), offset: 0 };
+        }
+    }
+    plan
+}
+
+/// Locks rows of the first so many that the query gives, and says whether no others are needed.
+fn lock_some(environment: &Environment, locking: Locking, most: Option<u64>) -> Result<(QueryResult, bool)> {
     let Locking { plan, tables, limit, offset } = locking;
     let block = environment.block.clone().ok_or_else(|| Error::internal("locks outside of a transaction"))?;
     let relations = tables.iter().map(|table| Source::relation(&table.source)).collect::<Result<Vec<_>>>()?;
+    let plan = if let Some(most) = most { limited(plan, most) } else { plan };
     let plan = execute::optimize(environment, plan)?;
     let mut columns = result_columns(&plan);
     let visible = columns.len() - tables.len();
@@ -47,6 +76,7 @@ pub(super) fn lock(environment: &Environment, locking: Locking) -> Result<QueryR
     columns.truncate(visible);
     let budget = environment.statement_budget();
     let _charged = budget.reserve(chunks.iter().map(Chunk::bytes).sum(), "locked rows")?;
+    let is_all = most.is_none_or(|most| (chunks.iter().map(Chunk::rows).sum::<usize>() as u64) < most);
     let mut left = limit.map(|limit| limit.saturating_add(offset));
     let mut passed = 0;
     let mut given = Vec::new();
@@ -84,7 +114,7 @@ pub(super) fn lock(environment: &Environment, locking: Locking) -> Result<QueryR
             given.push(if all.is_empty() { Chunk::new(rows.len(), all) } else { rows_of(&all, &rows) });
         }
     }
-    Ok(QueryResult::ready(columns, given))
+    Ok((QueryResult::ready(columns, given), is_all || left == Some(0)))
 }
 
 fn strength(strength: LockStrength) -> Strength {

@@ -222,6 +222,29 @@ fn every_job_of_a_queue_is_taken_once() {
 }
 
 #[test]
+fn a_row_behind_many_that_are_locked_is_found() {
+    let (_database, mut a, mut b) = sessions();
+    ok(&mut a, "create table jobs (id int primary key, kind int)");
+    ok(&mut a, "insert into jobs select x, x % 3 from generate_series(1, 1000) g(x)");
+    for (held, rows, found) in [
+        (30, "limit 1", vec![31]),
+        (200, "limit 2", vec![201, 202]),
+        (200, "limit 1 offset 2", vec![203]),
+        (999, "limit 5", vec![1000]),
+        (1000, "limit 5", vec![]),
+        (1000, "limit 0", vec![]),
+    ] {
+        ok(&mut a, "begin");
+        ok(&mut a, &format!("select id from jobs where id <= {held} for update"));
+        let select = format!("select id from jobs order by id {rows} for update skip locked");
+        assert_eq!(ok(&mut b, &select), found, "{held} {rows}");
+        let within = format!("select id from ({select}) j order by id");
+        assert_eq!(ok(&mut b, &within), found, "{held} {rows}");
+        ok(&mut a, "rollback");
+    }
+}
+
+#[test]
 fn no_update_is_lost_between_a_lock_and_a_change() {
     const TIMES: usize = 40;
     for level in ["read committed", "serializable"] {

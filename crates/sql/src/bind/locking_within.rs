@@ -43,6 +43,14 @@ fn name(number: usize) -> String {
     format!("lock {number}")
 }
 
+/// Whether a query says itself that it gives one row.
+fn is_of_one(query: &ast::Query) -> bool {
+    let Some(ast::LimitClause::LimitOffset { limit: Some(ast::Expr::Value(value)), .. }) = &query.limit_clause else {
+        return false;
+    };
+    matches!(&value.value, ast::Value::Number(number, _) if number.to_string() == "1")
+}
+
 /// An error in a subquery, if it has such a name, that says why there is no such column.
 pub(super) fn told(error: Error, name: &str) -> Error {
     let is_missing = matches!(error.state(), SqlState::UNDEFINED_TABLE | SqlState::UNDEFINED_COLUMN);
@@ -79,7 +87,8 @@ impl Parts {
             {
                 self.count += 1;
                 let name = name(self.count);
-                match query_of(&format!("with \"{name}\" as (select 1) select * from \"{name}\"")) {
+                let limit = if is_of_one(subquery) { "limit 1" } else { "" };
+                match query_of(&format!("with \"{name}\" as (select 1) select * from \"{name}\" {limit}")) {
                     Ok(mut named) => {
                         let cte = named.with.take().and_then(|mut with| with.cte_tables.pop());
                         let locking = std::mem::replace(subquery, *named);
