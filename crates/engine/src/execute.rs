@@ -3,6 +3,7 @@
 mod batch;
 mod enough;
 mod extremes;
+mod file_scan;
 mod filter;
 mod lookup;
 mod narrow;

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use base::Result;
 use base::helpers::PieceStep;
 use io::{CHUNK_ROWS, FIRST_ROWS, FileSource, Once, PieceReader, PrunePredicate};
-use scheduler::{Cutting, Morsel, MorselRanges, Offsets, Progress, TaskSet, Tasks};
+use scheduler::{Cutting, Morsel, MorselRanges, Offsets, Progress, Strategy, TaskSet, Tasks};
 
 /// A file that is read: the rows that its pieces are expected to have are the morsels. What `T` holds is known of a piece
 /// beyond its reading.
@@ -18,7 +18,7 @@ pub(crate) struct Pieces<T> {
     chunk_rows: usize,
     only_extremes: bool,
     offsets: Offsets,
-    /// By the ends of their morsels, which rests keep.
+    /// By the ends of their numbers, which rests keep.
     unfinished: Mutex<HashMap<u64, Piece<T>>>,
 }
 
@@ -55,18 +55,34 @@ impl<T: Default> Pieces<T> {
         cut.pieces(&self.offsets)
     }
 
-    /// The piece that a morsel, or the rest of one, is.
+    /// All of them as one morsel.
+    pub fn one_by_one(&self, cut: &Cutting) -> MorselRanges {
+        Cutting { morsel_rows: u64::MAX, ..cut.with_strategy(Strategy::InOrder) }.rows(self.offsets.rows())
+    }
+
+    /// The morsels from a row on.
+    pub fn cut_from(&self, cut: &Cutting, first: u64) -> MorselRanges {
+        cut.pieces_from(&self.offsets, first)
+    }
+
+    /// The number behind that of the last row.
+    pub fn end(&self) -> u64 {
+        self.offsets.rows()
+    }
+
+    /// The piece that a morsel, or the rest of one, begins with.
     pub fn take(&self, morsel: Morsel) -> Result<Piece<T>> {
-        if let Some(piece) = self.lock().remove(&morsel.end) {
+        let piece = self.offsets.piece(morsel.begin);
+        let end = self.offsets.end_of(piece);
+        if let Some(piece) = self.lock().remove(&end) {
             return Ok(piece);
         }
-        let piece = self.offsets.piece(morsel.begin);
         let extremes = if self.only_extremes { self.file.extremes(piece, &self.fields) } else { None };
         let reader = match extremes {
             Some(chunk) => Box::new(Once::new(chunk)),
             None => self.file.clone().read(piece, &self.fields, &self.prune, self.chunk_rows)?,
         };
-        Ok(Piece { reader, held: T::default(), numbers: morsel.rows(), done: 0 })
+        Ok(Piece { reader, held: T::default(), numbers: morsel.begin..end, done: 0 })
     }
 
     /// Keeps a piece for whoever goes on with it, and says which morsel that is.

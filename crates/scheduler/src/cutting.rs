@@ -113,7 +113,13 @@ impl Cutting {
     /// Pieces that one worker must do as a whole, with the rows of each: piece `i` is the morsel of the rows that `i`
     /// has in [`Offsets`] over the same sizes. Pieces without rows are nobody's.
     pub fn pieces(&self, offsets: &Offsets) -> MorselRanges {
-        MorselRanges::cut_pieces(offsets.ranges().map(|range| (NodeId(0), range)), self.lanes(), u64::MAX)
+        self.pieces_from(offsets, 0)
+    }
+
+    /// The same without the rows before a given one, which may lie within a piece.
+    pub fn pieces_from(&self, offsets: &Offsets, first: u64) -> MorselRanges {
+        let rest = offsets.ranges().map(|range| range.start.max(first)..range.end).filter(|range| !range.is_empty());
+        MorselRanges::cut_pieces(rest.map(|range| (NodeId(0), range)), self.lanes(), u64::MAX)
     }
 
     /// The end of the slice that begins now.
@@ -177,6 +183,11 @@ impl Offsets {
         self.0.partition_point(|&start| start <= row) - 1
     }
 
+    /// The number behind that of a piece's last row.
+    pub fn end_of(&self, piece: usize) -> u64 {
+        self.0[piece + 1]
+    }
+
     /// The numbers of each piece's rows.
     pub fn ranges(&self) -> impl Iterator<Item = Range<u64>> {
         self.0.windows(2).map(|ends| ends[0]..ends[1])
@@ -227,6 +238,16 @@ mod tests {
         all.sort_by_key(|rows| rows.start);
         assert_eq!(all, [0..3, 3..8, 8..9]);
         assert_eq!(all.iter().map(|rows| offsets.piece(rows.start)).collect::<Vec<_>>(), [0, 2, 3]);
+    }
+
+    #[test]
+    fn pieces_may_begin_within_one() {
+        let offsets = Offsets::new([3, 0, 5, 1]);
+        let from = |first| morsels(&Cutting::new(3).with_strategy(Strategy::InOrder).pieces_from(&offsets, first));
+        assert_eq!(from(0), [0..3, 3..8, 8..9]);
+        assert_eq!(from(3), [3..8, 8..9]);
+        assert_eq!(from(4), [4..8, 8..9]);
+        assert_eq!(from(9), []);
     }
 
     #[test]

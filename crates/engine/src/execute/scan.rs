@@ -1,13 +1,12 @@
-//! Sources outside of the query: relations and files. Predicates skip chunks by their bounds, then select rows.
+//! Scans of relations, and what they share with those of files. Predicates skip chunks by their bounds, then select rows.
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use base::Result;
 use base::ids::Id;
-use base::memory::Reservation;
 use base::traffic::{self, Access, MemoryPlacement};
-use io::{CompareOp, FileSource, PrunePredicate, Step};
+use io::{CompareOp, PrunePredicate};
 use pipeline::ir::{
     KeyFilter, PipelineId, ScanOp as IrOp, ScanPredicate as IrPredicate, Source as IrSource, SourceColumn,
 };
@@ -17,11 +16,10 @@ use storage::{ChunkReader, ChunkView, Comparison, ScanOp, ScanPredicate, Snapsho
 use types::ops::like::LikePattern;
 use types::{SqlType, Value};
 
-use super::batch::{Delivered, Feed, Paused, Read, Run};
+use super::batch::{Delivered, Feed, Read, Run};
 use super::enough::enough;
 use super::narrow::Narrowing;
 use super::{Query, extremes, lookup};
-use crate::pieces::{Piece, Pieces};
 use crate::source::Source;
 
 /// Notes what a query reads of relations, for the validation of its transaction: rows that satisfy the predicates of a scan;
@@ -69,7 +67,7 @@ pub(super) fn found_rows(
 const UNREAD_ROWS: u64 = 64;
 
 /// The columns of a pipeline's source, and those whose codes it asks for.
-fn source_columns(query: &Query, pipeline: PipelineId) -> (&[SourceColumn], &[usize]) {
+pub(super) fn source_columns(query: &Query, pipeline: PipelineId) -> (&[SourceColumn], &[usize]) {
     match &query.program.pipelines[pipeline].source {
         IrSource::Table { columns, codes, .. } => (columns, codes),
         _ => (&[], &[]),
@@ -77,7 +75,11 @@ fn source_columns(query: &Query, pipeline: PipelineId) -> (&[SourceColumn], &[us
 }
 
 /// What the body gets of each column of its source; `attribute` says where the source's chunks have a column.
-fn delivered(query: &Query, pipeline: PipelineId, mut attribute: impl FnMut(&SourceColumn) -> usize) -> Vec<Read> {
+pub(super) fn delivered(
+    query: &Query,
+    pipeline: PipelineId,
+    mut attribute: impl FnMut(&SourceColumn) -> usize,
+) -> Vec<Read> {
     let wanted = query.program.pipelines[pipeline].columns_read();
     let read = |(number, column): (usize, &SourceColumn)| match attribute(column) {
         _ if !wanted.contains(&(number as u32)) => Read::Nothing,
@@ -337,133 +339,13 @@ impl TaskSet for TableTasks {
     }
 }
 
-pub(super) struct FileTasks {
-    feed: Feed,
-    pieces: Pieces<Option<Held>>,
-    /// The first of those that are read; the others only predicates need.
-    delivered: Delivered,
-    narrowing: Narrowing,
-}
-
-/// A chunk that is not done.
-struct Held {
-    reader: ChunkReader,
-    /// Rows of it that are.
-    done: usize,
-    /// What is known of the batch behind them, if it has paused.
-    paused: Option<Paused>,
-    _charged: Reservation,
-}
-
-impl FileTasks {
-    pub fn new(
-        query: Arc<Query>,
-        pipeline: PipelineId,
-        file: Arc<dyn FileSource>,
-        predicates: &[IrPredicate],
-        cut: &Cutting,
-    ) -> Result<Self> {
-        let (_, codes) = source_columns(&query, pipeline);
-        // A file's chunks have no codes.
-        let codes = (!codes.is_empty()).then(Vec::new);
-        let mut fields = Vec::new();
-        let mut field = |attribute: usize| {
-            fields.iter().position(|&f| f == attribute).unwrap_or_else(|| {
-                fields.push(attribute);
-                fields.len() - 1
-            })
-        };
-        let read = delivered(&query, pipeline, |column| field(column.attribute));
-        let mut local = Vec::new();
-        for p in predicates {
-            let at = field(p.attribute);
-            local.push(scan_predicate(&query, p, at, file.schema()[p.attribute].sql_type));
-        }
-        ScanPredicate::arrange(&mut local);
-        let local: Arc<[ScanPredicate]> = local.into();
-        let only_extremes = predicates.is_empty() && query.program.pipelines[pipeline].only_finds_extremes();
-        let few = !query.limits_of(&query.program.pipelines[pipeline].body).is_empty();
-        let places = fields.clone();
-        let place =
-            move |column: &SourceColumn| places.iter().position(|&f| f == column.attribute).expect("it is read");
-        let pieces = Pieces::new(file, fields, predicates.iter().filter_map(prune_predicate).collect(), few)?;
-        let pieces = if only_extremes { pieces.only_extremes() } else { pieces };
-        let ranges = pieces.cut(cut);
-        let narrowing = Narrowing::new(query.clone(), pipeline, local, place);
-        let feed = Feed::new(query, pipeline, ranges, cut);
-        Ok(Self { feed, pieces, delivered: Delivered { read, codes }, narrowing })
-    }
-
-    /// Runs rows of a chunk, as many as the time allows.
-    fn run_chunk(&self, worker: WorkerId, piece: &mut Piece<Option<Held>>, mut held: Held) -> Result<()> {
-        let rows = held.reader.rows();
-        let begin = piece.number();
-        let mut run = self.feed.begin_at(worker, Morsel { begin, end: begin }, held.paused.take());
-        let predicates = self.narrowing.predicates(|column| held.reader.may_be_null(column));
-        let stopped = run.chunk(&held.reader, &self.delivered, &predicates, held.done..rows)?;
-        self.narrowing.look(worker)?;
-        let (end, broken) = piece.advance(stopped - held.done);
-        // Rows that outlive the chunk own their strings from here on.
-        held.paused = run.leave(end, broken)?;
-        held.done = stopped;
-        if held.paused.is_some() || stopped < rows {
-            piece.held = Some(held);
-        }
-        Ok(())
-    }
-}
-
-impl TaskSet for FileTasks {
-    fn claim(&self, worker: WorkerId) -> Claim {
-        self.feed.claim(worker)
-    }
-
-    fn run(&self, worker: WorkerId, morsel: Morsel) -> Result<Progress> {
-        let mut piece = self.pieces.take(morsel)?;
-        let slice = self.feed.slice();
-        loop {
-            // Of what a limit has let pass, nothing may be lost.
-            let has_paused = piece.held.as_ref().is_some_and(|held| held.paused.is_some());
-            if self.feed.is_exhausted() && !has_paused {
-                return Ok(Progress::Done);
-            }
-            if let Some(held) = piece.held.take() {
-                self.run_chunk(worker, &mut piece, held)?;
-            } else {
-                match piece.reader.step()? {
-                    Step::Chunk(chunk) => {
-                        let _charged = self.feed.query.budget.reserve(chunk.bytes(), "file")?;
-                        piece.held = Some(Held { reader: ChunkReader::of(chunk), done: 0, paused: None, _charged });
-                    }
-                    Step::More => {}
-                    Step::Wait(wanted) => {
-                        let query = &self.feed.query;
-                        query.goes_on_with(&wanted)?;
-                        if !query.small {
-                            return Ok(Progress::NotNow(self.pieces.put(piece)));
-                        }
-                    }
-                    Step::End => {
-                        let rest = piece.rest();
-                        let run = self.feed.begin_at(worker, Morsel { begin: rest.start, end: rest.end }, None);
-                        run.leave(rest.end, false)?;
-                        return Ok(Progress::Done);
-                    }
-                }
-            }
-            if slice.is_over() || self.feed.query.is_held_up() {
-                return Ok(self.feed.progress(self.pieces.put(piece)));
-            }
-        }
-    }
-
-    fn total(&self) -> u64 {
-        self.feed.total()
-    }
-}
-
 /// A predicate in the form of the kernels, for column number `attribute` of what they are given.
-fn scan_predicate(query: &Query, predicate: &IrPredicate, attribute: usize, sql_type: SqlType) -> ScanPredicate {
+pub(super) fn scan_predicate(
+    query: &Query,
+    predicate: &IrPredicate,
+    attribute: usize,
+    sql_type: SqlType,
+) -> ScanPredicate {
     ScanPredicate::new(attribute, sql_type, scan_op(query, predicate))
 }
 
@@ -492,7 +374,7 @@ fn scan_op(query: &Query, predicate: &IrPredicate) -> ScanOp {
     }
 }
 
-fn prune_predicate(predicate: &IrPredicate) -> Option<PrunePredicate> {
+pub(super) fn prune_predicate(predicate: &IrPredicate) -> Option<PrunePredicate> {
     let (op, constant) = match &predicate.op {
         IrOp::Eq(v) => (CompareOp::Eq, v.clone()),
         IrOp::Lt(v) => (CompareOp::Lt, v.clone()),

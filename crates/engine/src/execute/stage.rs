@@ -11,9 +11,10 @@ use pipeline::ir::{Pipeline, PipelineId, Source as IrSource, State, StateId};
 use scheduler::{Cutting, Stage, TaskSet};
 
 use super::Query;
+use super::file_scan::FileScan;
 use super::phases::Phase;
 use super::rows::{RowTasks, ValueTasks};
-use super::scan::{FileTasks, TableTasks};
+use super::scan::TableTasks;
 use super::watch::Watched;
 use crate::pieces::prepare_file;
 use crate::source::Source;
@@ -33,12 +34,15 @@ enum Next {
     /// Reads its source, which was prepared.
     Source,
     /// Reads what is left of its source, if somebody wants it.
-    Rest(Box<dyn TaskSet>),
+    Rest(Rest),
     /// Begins to finalise.
     Finalize,
     /// States to finalise, and the phase of the first.
     Finalizing(VecDeque<StateId>, usize),
 }
+
+/// What makes the tasks behind the first ones, once these are done.
+type Rest = Box<dyn FnOnce(&Cutting) -> Box<dyn TaskSet> + Send>;
 
 impl PipelineStage {
     pub fn new(query: Arc<Query>, id: PipelineId) -> Self {
@@ -70,21 +74,41 @@ impl PipelineStage {
         watched(&self.query, self.id, self.pipeline().operator_at(0), tasks)
     }
 
-    /// The morsels of a table's first rows and those of the others, if a LIMIT takes no more than the first rows have.
-    fn first_and_rest(&self, cut: &Cutting) -> Option<[TableTasks; 2]> {
+    /// The morsels of the first rows of a table or file and those of the others, if a LIMIT takes no more than the first rows.
+    fn first_and_rest(&self, cut: &Cutting) -> Result<Option<(Box<dyn TaskSet>, Rest)>> {
         let is_few = |limit: &StateId| match &self.query.program.states[*limit] {
             State::Limit { offset, limit } => offset.saturating_add(*limit) <= FIRST_ROWS,
             _ => false,
         };
         let limits = self.query.limits_of(&self.pipeline().body);
-        let IrSource::Table { table, predicates, filters, .. } = &self.pipeline().source else { return None };
-        let Source::Stored(snapshot, _) = &self.query.sources[*table] else { return None };
+        let IrSource::Table { table, predicates, filters, .. } = &self.pipeline().source else { return Ok(None) };
         if limits.is_empty() || !limits.iter().all(is_few) {
-            return None;
+            return Ok(None);
         }
-        let (query, cut) = (self.query.clone(), &self.query.cutting(self.id, cut));
-        let asked = (predicates.as_slice(), filters.as_slice());
-        Some(TableTasks::first_and_rest(query, self.id, snapshot.clone(), asked, (cut, FIRST_ROWS)))
+        let (query, id, cut) = (self.query.clone(), self.id, &self.query.cutting(self.id, cut));
+        Ok(match &self.query.sources[*table] {
+            Source::Stored(snapshot, _) => {
+                let asked = (predicates.as_slice(), filters.as_slice());
+                let [first, rest] = TableTasks::first_and_rest(query, id, snapshot.clone(), asked, (cut, FIRST_ROWS));
+                Some((Box::new(first), Box::new(|_| Box::new(rest))))
+            }
+            Source::File(file) => {
+                let scan = FileScan::new(&query, id, file.clone(), predicates)?;
+                let (first, end) = scan.clone().first(query.clone(), id, (cut, FIRST_ROWS));
+                let rest = move |cut: &Cutting| -> Box<dyn TaskSet> {
+                    Box::new(scan.rest(query.clone(), id, (&query.cutting(id, cut), &end)))
+                };
+                Some((Box::new(first), Box::new(rest)))
+            }
+            Source::Routine(_) | Source::Part(_) => None,
+        })
+    }
+
+    /// The source's morsels, or the first of them.
+    fn begin(&self, cut: &Cutting) -> Result<Box<dyn TaskSet>> {
+        let Some((first, rest)) = self.first_and_rest(cut)? else { return self.source(cut) };
+        *self.lock() = Next::Rest(rest);
+        Ok(self.watched(first))
     }
 
     /// Whether a LIMIT has all the rows that it takes.
@@ -147,10 +171,7 @@ fn tasks_of(query: &Arc<Query>, id: PipelineId, cut: &Cutting) -> Result<Box<dyn
                 let snapshot = snapshot.clone();
                 Box::new(TableTasks::new(query, id, snapshot, (predicates, filters), cut))
             }
-            Source::File(file) => {
-                let file = file.clone();
-                Box::new(FileTasks::new(query, id, file, predicates, cut)?)
-            }
+            Source::File(file) => Box::new(FileScan::new(&query, id, file.clone(), predicates)?.tasks(query, id, cut)),
         },
         IrSource::Values(chunk) => Box::new(ValueTasks::new(query, id, chunk.clone(), cut)),
         IrSource::Rows { state, rows } => {
@@ -170,19 +191,18 @@ impl Stage for PipelineStage {
             *self.lock() = Next::Source;
             return Ok(tasks);
         }
-        if let Some([first, rest]) = self.first_and_rest(cut) {
-            *self.lock() = Next::Rest(Box::new(rest));
-            return Ok(self.watched(Box::new(first)));
-        }
-        self.source(cut)
+        self.begin(cut)
     }
 
     fn finish(&self, cut: &Cutting) -> Result<Option<Box<dyn TaskSet>>> {
+        let before = std::mem::replace(&mut *self.lock(), Next::Finalize);
+        if let Next::Source = before {
+            return self.begin(cut).map(Some);
+        }
         let mut next = self.lock();
-        match std::mem::replace(&mut *next, Next::Finalize) {
-            Next::Source => return self.source(cut).map(Some),
-            Next::Rest(tasks) if !self.is_exhausted() => return Ok(Some(self.watched(tasks))),
-            Next::Rest(_) | Next::Finalize => *next = Next::Finalizing(self.filled(), 0),
+        match before {
+            Next::Rest(rest) if !self.is_exhausted() => return Ok(Some(self.watched(rest(cut)))),
+            Next::Source | Next::Rest(_) | Next::Finalize => *next = Next::Finalizing(self.filled(), 0),
             finalizing @ Next::Finalizing(..) => *next = finalizing,
         }
         let Next::Finalizing(states, phase) = &mut *next else { unreachable!("set above") };
