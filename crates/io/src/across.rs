@@ -1,6 +1,7 @@
 //! Many files as one table: options about which file a row is from, and how columns of files go together.
 
 mod labelled;
+mod numbered;
 mod partitions;
 mod union;
 
@@ -13,11 +14,13 @@ use types::{SqlType, Value};
 use crate::option::{bad, flag, typed_columns};
 use crate::source::{Field, FileSource};
 use labelled::{Label, Labelled};
+use numbered::Numbered;
 
 pub use partitions::{NULL_PARTITION, encoded};
 
 /// The names of all options.
-pub const NAMES: [&str; 5] = ["filename", "union_by_name", "hive_partitioning", "hive_types", "hive_types_autocast"];
+pub const NAMES: [&str; 6] =
+    ["filename", "file_row_number", "union_by_name", "hive_partitioning", "hive_types", "hive_types_autocast"];
 
 /// Opens some files as one source, with types for columns of which more is known than one file tells.
 pub type Open<'a> = &'a dyn Fn(&[PathBuf], &[(String, SqlType)]) -> Result<Arc<dyn FileSource>>;
@@ -27,6 +30,8 @@ pub type Open<'a> = &'a dyn Fn(&[PathBuf], &[(String, SqlType)]) -> Result<Arc<d
 pub struct Across {
     /// The name of the column that holds each row's file.
     filename: Option<String>,
+    /// There is a column that numbers the rows of each file.
+    is_numbered: bool,
     /// A file may lack columns that others have.
     union_by_name: bool,
     /// Folders `key=value` are columns; none: if all files lie in such.
@@ -50,6 +55,7 @@ impl Across {
                         Err(_) => Some(value.clone()),
                     }
                 }
+                "file_row_number" => across.is_numbered = flag(name, value)?,
                 "union_by_name" => across.union_by_name = flag(name, value)?,
                 "hive_partitioning" if value == "auto" => across.partitions = None,
                 "hive_partitioning" => across.partitions = Some(flag(name, value)?),
@@ -64,6 +70,10 @@ impl Across {
     /// Opens the files.
     pub fn open(&self, files: &[PathBuf], open: Open<'_>) -> Result<Arc<dyn FileSource>> {
         let source = if self.union_by_name && files.len() > 1 { union::open(files, open)? } else { open(files, &[])? };
+        let source = match self.is_numbered {
+            true => Arc::new(Numbered::new(source, "file_row_number")?),
+            false => source,
+        };
         let mut labels = Vec::new();
         if let Some(name) = &self.filename {
             let values = files.iter().map(|file| Value::str(file.display().to_string())).collect();

@@ -145,13 +145,18 @@ fn invalid(message: String) -> Result<()> {
     Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message))
 }
 
+/// Options of Parquet files that are read, and of those that are written.
+const READ: [&str; 3] = ["format", "compression", "row_group_size"];
+const WRITTEN: [&str; 6] =
+    ["format", "compression", "compression_level", "row_group_size", "kv_metadata", "parquet_version"];
+
 /// Refuses what Parquet files have no use for.
-pub fn refuse_options(options: &[(String, String)]) -> Result<()> {
-    let other = options.iter().find(|(name, _)| name != "format" && name != "compression" && name != "row_group_size");
-    match other {
+pub fn refuse_options(options: &[(String, String)], direction: Direction) -> Result<()> {
+    let known: &[&str] = if direction == Direction::To { &WRITTEN } else { &READ };
+    match options.iter().find(|(name, _)| !known.contains(&name.as_str())) {
         Some((name, _)) => {
             let message = format!("option \"{name}\" not recognized for Parquet files");
-            let known = [&["format", "compression", "row_group_size"][..], &across::NAMES].concat();
+            let known = [known, &across::NAMES].concat();
             Err(Error::new(SqlState::SYNTAX_ERROR, message).hint(format!("options are {}", known.join(", "))))
         }
         None => Ok(()),

@@ -20,9 +20,10 @@ use crate::paths::expand_paths;
 use crate::source::FileSource;
 
 /// The functions in FROM that read files.
-pub const FUNCTIONS: [&str; 16] = [
+pub const FUNCTIONS: [&str; 17] = [
     "glob",
     "parquet_file_metadata",
+    "parquet_kv_metadata",
     "parquet_metadata",
     "parquet_schema",
     "read_arrow",
@@ -62,7 +63,7 @@ pub fn open(
             context.lend(&mut csv);
             return functions::sniff(&files, &csv);
         }
-        "parquet_schema" | "parquet_metadata" | "parquet_file_metadata" => {
+        "parquet_schema" | "parquet_metadata" | "parquet_file_metadata" | "parquet_kv_metadata" => {
             refuse_all(function, options)?;
             return describe(function, &files, &context);
         }
@@ -114,7 +115,7 @@ fn open_some(
             open_arrow(files, &context)
         }
         Format::Parquet => {
-            copy_options::refuse_options(options)?;
+            copy_options::refuse_options(options, Direction::From)?;
             open_parquet(files, &context)
         }
         Format::Json => {
@@ -175,7 +176,7 @@ pub fn open_for_copy(
     // Mistakes in options first, as PostgreSQL does.
     if copy_options::format(path, options) == Format::Parquet {
         copy_options::check_redundant(options)?;
-        copy_options::refuse_options(options)?;
+        copy_options::refuse_options(options, Direction::From)?;
         let files = expand_paths(&[path.to_owned()], &context)?;
         return crate::source::select_columns(open_parquet(&files, &context)?, expected, path);
     }

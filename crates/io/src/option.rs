@@ -99,6 +99,15 @@ pub fn sql_type(text: &str) -> Result<SqlType> {
     })
 }
 
+/// Names and texts: a struct as JSON.
+pub fn pairs(name: &str, value: &str) -> Result<Vec<(String, String)>> {
+    if !value.starts_with('{') {
+        return Err(bad(name, value).hint("it is a struct: {key: 'value'}"));
+    }
+    let pair = |(key, of)| Ok((unescaped(key)?.into_owned(), unescaped(content(of))?.into_owned()));
+    members(value).map(pair).collect()
+}
+
 /// Columns and their types: a struct of texts as JSON, or `a bigint, b text`.
 pub fn typed_columns(name: &str, value: &str) -> Result<Vec<(String, SqlType)>> {
     if value.starts_with("{\"") {

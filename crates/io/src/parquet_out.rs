@@ -1,5 +1,7 @@
 //! Parquet out. The columns of a row group are encoded by many workers at once; what comes of a file depends on none of them.
 
+mod intervals;
+
 use std::io::Write;
 use std::mem;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,15 +12,17 @@ use base::memory::Reservation;
 use base::{Budget, Error, Result, SqlState};
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_writer::{ArrowColumnChunk, ArrowColumnWriter, ArrowRowGroupWriterFactory, compute_leaves};
-use parquet::basic::{Compression, ZstdLevel};
+use parquet::basic::{Compression, GzipLevel, ZstdLevel};
 use parquet::errors::ParquetError;
-use parquet::file::properties::{WriterProperties, WriterPropertiesPtr};
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::{WriterProperties, WriterPropertiesPtr, WriterVersion};
 use parquet::file::writer::SerializedFileWriter;
 use types::{Chunk, SqlType};
 
 use crate::arrow_out;
 use crate::input::write_error;
 use crate::new_file::NewFile;
+use crate::option::{bad, pairs};
 use crate::source::Field;
 use base::helpers::Helpers;
 
@@ -33,12 +37,15 @@ const OPERATOR: &str = "COPY TO";
 
 /// What a writer is started with: checked options.
 pub struct Prepared {
+    /// Of rows as they come, and as they are written.
+    given: SchemaRef,
     schema: SchemaRef,
     properties: WriterPropertiesPtr,
 }
 
 /// Writes chunks to a Parquet file.
 pub struct ParquetWriter<W: Write + Send> {
+    given: SchemaRef,
     schema: SchemaRef,
     file: SerializedFileWriter<W>,
     factory: ArrowRowGroupWriterFactory,
@@ -83,43 +90,65 @@ fn error(error: ParquetError) -> Error {
 }
 
 impl ParquetWriter<NewFile> {
-    /// Checks the fields and options: compression `zstd` (default), `snappy`, `lz4`, `gzip` or `none`, rows in a row
-    /// group.
-    pub fn prepare(fields: &[Field], compression: Option<&str>, row_group_size: Option<&str>) -> Result<Prepared> {
-        let bad = |name: &str, value: &str| {
-            Error::new(SqlState::INVALID_PARAMETER_VALUE, format!("invalid value for option \"{name}\": \"{value}\""))
-        };
-        let compression = match compression.unwrap_or("zstd").to_ascii_lowercase().as_str() {
-            "zstd" => Compression::ZSTD(ZstdLevel::default()),
-            "snappy" => Compression::SNAPPY,
-            "lz4" | "lz4_raw" => Compression::LZ4_RAW,
-            "gzip" => Compression::GZIP(parquet::basic::GzipLevel::default()),
-            "none" | "uncompressed" => Compression::UNCOMPRESSED,
-            other => return Err(bad("compression", other).hint("zstd, snappy, lz4, gzip or none")),
-        };
-        let rows = match row_group_size {
+    /// Checks the fields and options: compression `zstd` (default), `snappy`, `lz4`, `gzip` or `none`, and its level, rows in a
+    /// row group, keys and values for the footer.
+    pub fn prepare(fields: &[Field], options: &[(String, String)]) -> Result<Prepared> {
+        let value = |name: &str| options.iter().find(|(n, _)| n == name).map(|(_, v)| v.as_str());
+        let compression = compression(value("compression"), value("compression_level"))?;
+        let rows = match value("row_group_size") {
             None => ROW_GROUP,
             Some(text) => text.parse().ok().filter(|r| *r > 0).ok_or_else(|| bad("row_group_size", text))?,
         };
-        // Parquet has no intervals of months, days and microseconds, and no type for bare NULLs that all readers know.
+        let version = match value("parquet_version").map(str::to_ascii_lowercase).as_deref() {
+            None | Some("v1") => WriterVersion::PARQUET_1_0,
+            Some("v2") => WriterVersion::PARQUET_2_0,
+            Some(other) => return Err(bad("parquet_version", other).hint("it is v1 or v2")),
+        };
+        let pairs = value("kv_metadata").map(|text| pairs("kv_metadata", text)).transpose()?;
+        let pairs = pairs.map(|all| all.into_iter().map(|(key, value)| KeyValue::new(key, value)).collect());
+        // Parquet has no type for bare NULLs that all readers know.
         let fields: Vec<Field> = fields
             .iter()
             .map(|f| match f.sql_type {
-                SqlType::Interval => {
-                    Err(Error::unsupported(format!("writing column \"{}\" of type interval to Parquet", f.name))
+                SqlType::Null => Ok(Field { sql_type: SqlType::Text, ..f.clone() }),
+                SqlType::Interval => Ok(f.clone()),
+                of if intervals::are_within(of) => {
+                    Err(Error::unsupported(format!("writing column \"{}\" of type {of} to Parquet", f.name))
                         .hint("cast it to text"))
                 }
-                SqlType::Null => Ok(Field { sql_type: SqlType::Text, ..f.clone() }),
                 _ => Ok(f.clone()),
             })
             .collect::<Result<_>>()?;
         let properties = WriterProperties::builder()
             .set_compression(compression)
             .set_max_row_group_row_count(Some(rows))
+            .set_writer_version(version)
+            .set_key_value_metadata(pairs)
             .set_created_by("MorselDB".to_owned())
             .build();
-        Ok(Prepared { schema: arrow_out::schema_of(&fields), properties: Arc::new(properties) })
+        let given = arrow_out::schema_of(&fields);
+        Ok(Prepared { schema: intervals::as_bytes(&given), given, properties: Arc::new(properties) })
     }
+}
+
+/// How pages are compressed.
+fn compression(name: Option<&str>, level: Option<&str>) -> Result<Compression> {
+    let said = level.map(|text| text.parse::<i32>().map_err(|_| bad("compression_level", text))).transpose()?;
+    let wrong = |_: ParquetError| bad("compression_level", level.unwrap_or_default());
+    Ok(match name.unwrap_or("zstd").to_ascii_lowercase().as_str() {
+        "zstd" => Compression::ZSTD(said.map_or(Ok(ZstdLevel::default()), ZstdLevel::try_new).map_err(wrong)?),
+        "gzip" => {
+            let of = |level| u32::try_from(level).map_or(GzipLevel::try_new(u32::MAX), GzipLevel::try_new);
+            Compression::GZIP(said.map_or(Ok(GzipLevel::default()), of).map_err(wrong)?)
+        }
+        _ if level.is_some() => {
+            return Err(bad("compression_level", level.unwrap_or_default()).hint("zstd and gzip have levels"));
+        }
+        "snappy" => Compression::SNAPPY,
+        "lz4" | "lz4_raw" => Compression::LZ4_RAW,
+        "none" | "uncompressed" => Compression::UNCOMPRESSED,
+        other => return Err(bad("compression", other).hint("zstd, snappy, lz4, gzip or none")),
+    })
 }
 
 impl Prepared {
@@ -131,12 +160,13 @@ impl Prepared {
         helpers: Option<Arc<dyn Helpers>>,
     ) -> Result<ParquetWriter<W>> {
         let most = self.properties.max_row_group_row_count().unwrap_or(ROW_GROUP);
-        let writer =
-            ArrowWriter::try_new(sink, self.schema.clone(), Some((*self.properties).clone())).map_err(error)?;
+        let options = intervals::options(&self.given, &self.schema, (*self.properties).clone()).map_err(error)?;
+        let writer = ArrowWriter::try_new_with_options(sink, self.schema.clone(), options).map_err(error)?;
         let (file, factory) = writer.into_serialized_writer().map_err(error)?;
         let charged = budget.map(|b| b.reserve(0, OPERATOR)).transpose()?;
-        let (schema, columns, pending) = (self.schema, Arc::new([]), Vec::new());
-        Ok(ParquetWriter { schema, file, factory, most, rows: 0, columns, pending, helpers, charged })
+        let (given, schema) = (self.given, self.schema);
+        let (columns, pending) = (Arc::new([]), Vec::new());
+        Ok(ParquetWriter { given, schema, file, factory, most, rows: 0, columns, pending, helpers, charged })
     }
 }
 
@@ -148,7 +178,8 @@ impl<W: Write + Send> ParquetWriter<W> {
             _ => c.clone(),
         });
         let chunk = Chunk::new(chunk.rows(), typed.collect());
-        for batch in arrow_out::batches_of(&chunk, &self.schema)? {
+        for batch in arrow_out::batches_of(&chunk, &self.given)? {
+            let batch = intervals::batch(batch, &self.schema)?;
             let mut from = 0;
             while from < batch.num_rows() {
                 let now = (batch.num_rows() - from).min(self.most - self.rows);
@@ -285,7 +316,9 @@ mod tests {
             let most: u64 = row_group_size.parse().unwrap();
             let chunks = if most == 17 { &chunks[..1] } else { &chunks };
             let file = |helpers: Option<Arc<dyn Helpers>>| {
-                let prepared = ParquetWriter::prepare(&fields, None, Some(row_group_size)).unwrap();
+                let prepared =
+                    ParquetWriter::prepare(&fields, &[("row_group_size".to_owned(), row_group_size.to_owned())])
+                        .unwrap();
                 let mut writer = prepared.start(Vec::new(), None, helpers).unwrap();
                 chunks.iter().for_each(|chunk| writer.write(chunk).unwrap());
                 writer.finish().unwrap()

@@ -42,9 +42,8 @@ impl Planned {
         }
         Ok(match format {
             Format::Parquet => {
-                copy_options::refuse_options(options)?;
-                let value = |name: &str| options.iter().find(|(n, _)| n == name).map(|(_, v)| v.as_str());
-                Self::Parquet(ParquetWriter::prepare(fields, value("compression"), value("row_group_size"))?)
+                copy_options::refuse_options(options, Direction::To)?;
+                Self::Parquet(ParquetWriter::prepare(fields, options)?)
             }
             Format::Json => Self::Json(JsonTarget::of(fields, options)?),
             Format::Arrow => Self::Arrow(ArrowTarget::of(fields, options)?),

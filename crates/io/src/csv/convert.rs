@@ -59,14 +59,17 @@ impl Reader {
             (SqlType::Timestamp, _) if forms.timestamp.is_some() => {
                 column.each(out, |f| forms.timestamp(f).unwrap_or_else(|| parse::timestamp(f)))
             }
-            (SqlType::Decimal { precision, scale }, Physical::I64) if forms.separator.is_some() => {
+            (SqlType::Decimal { precision, scale }, Physical::I64) if forms.has_numbers() => {
                 column.each(out, |f| parse::decimal(&forms.number(f), precision, scale).map(|d| d as i64))
             }
-            (SqlType::Decimal { precision, scale }, _) if forms.separator.is_some() => {
+            (SqlType::Decimal { precision, scale }, _) if forms.has_numbers() => {
                 column.each(out, |f| parse::decimal(&forms.number(f), precision, scale))
             }
-            (SqlType::Real, _) if forms.separator.is_some() => column.each(out, |f| parse::f32(&forms.number(f))),
-            (SqlType::Double, _) if forms.separator.is_some() => column.each(out, |f| parse::f64(&forms.number(f))),
+            (SqlType::SmallInt, _) if forms.has_numbers() => column.each(out, |f| parse::i16(&forms.number(f))),
+            (SqlType::Integer, _) if forms.has_numbers() => column.each(out, |f| parse::i32(&forms.number(f))),
+            (SqlType::BigInt, _) if forms.has_numbers() => column.each(out, |f| parse::i64(&forms.number(f))),
+            (SqlType::Real, _) if forms.has_numbers() => column.each(out, |f| parse::f32(&forms.number(f))),
+            (SqlType::Double, _) if forms.has_numbers() => column.each(out, |f| parse::f64(&forms.number(f))),
             (SqlType::Null | SqlType::Bool, _) => column.each(out, |f| parse::bool(f).map(u8::from)),
             (SqlType::SmallInt, _) => column.each(out, parse::i16),
             (SqlType::Integer, _) => column.each(out, parse::i32),

@@ -14,6 +14,8 @@ pub struct Forms {
     pub timestamp: Option<String>,
     /// What stands where others write a point.
     pub separator: Option<u8>,
+    /// What stands between thousands.
+    pub thousands: Option<u8>,
 }
 
 impl Forms {
@@ -27,21 +29,28 @@ impl Forms {
         self.timestamp.as_ref().map(|pattern| moment(text, pattern))
     }
 
+    /// Whether numbers are written in another way than usual.
+    pub fn has_numbers(&self) -> bool {
+        self.separator.is_some() || self.thousands.is_some()
+    }
+
     /// A number as others write it.
     #[inline]
     pub fn number<'a>(&self, text: &'a [u8]) -> Cow<'a, [u8]> {
-        match self.separator {
-            None => Cow::Borrowed(text),
-            Some(separator) => {
-                // A point would be nothing but a mistake: it is no longer a number's.
-                let replaced = |byte: &u8| match *byte {
-                    b'.' => b'?',
-                    byte if byte == separator => b'.',
-                    byte => byte,
-                };
-                Cow::Owned(text.iter().map(replaced).collect())
-            }
+        if !self.has_numbers() {
+            return Cow::Borrowed(text);
         }
+        // A point would be nothing but a mistake where it is no longer a number's.
+        let replaced = |byte: &u8| match *byte {
+            byte if Some(byte) == self.separator => b'.',
+            b'.' if self.separator.is_some() => b'?',
+            byte => byte,
+        };
+        // What is not between digits separates nothing.
+        let is_digit = |at: Option<usize>| at.and_then(|at| text.get(at)).is_some_and(u8::is_ascii_digit);
+        let separates =
+            |at: usize| Some(text[at]) == self.thousands && is_digit(at.checked_sub(1)) && is_digit(Some(at + 1));
+        Cow::Owned((0..text.len()).filter(|&at| !separates(at)).map(|at| replaced(&text[at])).collect())
     }
 
     /// A text that says to the sniffer what this one is.

@@ -180,7 +180,7 @@ impl fmt::Debug for CsvOptions {
 }
 
 /// The names of the options of `read_csv`; those of COPY are PostgreSQL's.
-const NAMES: [&str; 28] = [
+const NAMES: [&str; 30] = [
     "delim",
     "sep",
     "delimiter",
@@ -203,6 +203,8 @@ const NAMES: [&str; 28] = [
     "dateformat",
     "timestampformat",
     "decimal_separator",
+    "thousands",
+    "allow_quoted_nulls",
     "all_varchar",
     "auto_detect",
     "sample_size",
@@ -311,6 +313,20 @@ impl CsvOptions {
                     _ => return Err(bad(name, value).hint("it is a point or a comma")),
                 }
             }
+            "thousands" => {
+                self.forms.thousands = match value {
+                    "" => None,
+                    _ => Some(byte(name, value)?),
+                }
+            }
+            "allow_quoted_nulls" => {
+                self.force_null = if flag(name, value)? { Columns::All } else { Columns::None };
+            }
+            // What is not as it should be is an error, or left out.
+            "strict_mode" if flag(name, value)? => {}
+            "strict_mode" => {
+                return Err(Error::unsupported("strict_mode = false").hint("ignore_errors leaves out bad rows"));
+            }
             "skip" => self.skip = value.parse().map_err(|_| bad(name, value))?,
             "sample_size" => self.sample_size = Some(value.parse().map_err(|_| bad(name, value))?),
             "force_not_null" => self.force_not_null = some_columns(value),
@@ -331,6 +347,9 @@ impl CsvOptions {
     pub fn check(&self) -> Result<()> {
         let error = |text: &str| Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, text));
         let text = self.format == CsvFormat::Text;
+        if self.forms.thousands.is_some() && self.forms.thousands == self.forms.separator {
+            return error("thousands and decimal_separator must be different");
+        }
         if text && (self.quote.is_some() || self.escape.is_some()) {
             return error("COPY QUOTE and ESCAPE require CSV mode");
         }

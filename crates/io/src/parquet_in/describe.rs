@@ -1,4 +1,4 @@
-//! What footers say, as tables: `parquet_schema`, `parquet_metadata`, `parquet_file_metadata`, with DuckDB's columns as far as files
+//! What footers say, as tables: `parquet_schema`, `parquet_metadata`, `parquet_file_metadata`, `parquet_kv_metadata`, with DuckDB's columns as far as files
 //! have them.
 
 use std::path::PathBuf;
@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use base::Result;
 use parquet::basic::ConvertedType;
-use parquet::file::metadata::ColumnChunkMetaData;
+use parquet::file::metadata::{ColumnChunkMetaData, KeyValue};
 use parquet::schema::types::Type;
+use types::ops::bytes;
 use types::ops::cast::format_value;
 use types::{SqlType, Value};
 
@@ -67,6 +68,8 @@ const FILE: [(&str, SqlType); 6] = [
     ("file_size_bytes", INT),
 ];
 
+const KEYS: [(&str, SqlType); 3] = [("file_name", TEXT), ("key", SqlType::Bytea), ("value", SqlType::Bytea)];
+
 fn int(value: impl TryInto<i64>) -> Value {
     value.try_into().map_or(Value::Null, Value::Int)
 }
@@ -93,6 +96,15 @@ pub fn describe(function: &str, files: &[PathBuf], context: &OpenContext) -> Res
                     rows
                 }
                 "parquet_metadata" => metadata(&file),
+                "parquet_kv_metadata" => {
+                    let bytes = |text: &str| Value::str(bytes::form(text.as_bytes()));
+                    let pair = |of: &KeyValue| {
+                        let value = of.value.as_deref().map_or(Value::Null, bytes);
+                        vec![text(&file.name), bytes(&of.key), value]
+                    };
+                    let pairs = file.metadata.metadata().file_metadata().key_value_metadata();
+                    pairs.into_iter().flatten().map(pair).collect()
+                }
                 _ => {
                     let of = file.metadata.metadata().file_metadata();
                     let by = of.created_by().map_or(Value::Null, text);
@@ -105,6 +117,7 @@ pub fn describe(function: &str, files: &[PathBuf], context: &OpenContext) -> Res
     Ok(match function {
         "parquet_schema" => table(&SCHEMA, &rows),
         "parquet_metadata" => table(&METADATA, &rows),
+        "parquet_kv_metadata" => table(&KEYS, &rows),
         _ => table(&FILE, &rows),
     })
 }

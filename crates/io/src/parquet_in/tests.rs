@@ -26,8 +26,9 @@ fn all(source: &Arc<dyn FileSource>) -> Result<Vec<Vec<Value>>> {
 
 fn random_file(random: &mut Random, compression: &str) -> (Bytes, Vec<Vec<Value>>) {
     let fields: Vec<Field> = fields().into_iter().filter(|f| f.sql_type != SqlType::Interval).collect();
-    let mut writer =
-        ParquetWriter::prepare(&fields, Some(compression), Some("100")).unwrap().start(Vec::new(), None, None).unwrap();
+    let options = [("compression", compression), ("row_group_size", "100")];
+    let options = options.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    let mut writer = ParquetWriter::prepare(&fields, &options).unwrap().start(Vec::new(), None, None).unwrap();
     let mut expected = Vec::new();
     for _ in 0..3 {
         let mut columns = random_chunk(random, 200).into_columns();
@@ -58,7 +59,7 @@ fn what_is_written_is_read() {
 #[test]
 fn chunks_of_long_values_are_small() {
     let fields = [Field::new("long", SqlType::Text)];
-    let mut writer = ParquetWriter::prepare(&fields, None, None).unwrap().start(Vec::new(), None, None).unwrap();
+    let mut writer = ParquetWriter::prepare(&fields, &[]).unwrap().start(Vec::new(), None, None).unwrap();
     let long = |row: usize| Value::str(format!("{row}{}", "x".repeat(500_000)));
     for from in (0..40).step_by(10) {
         let mut column = ColumnBuilder::new(SqlType::Text, 10);

@@ -20,7 +20,7 @@ use super::sequence::{SequenceAst, sequence};
 use super::session::{SessionAst, session};
 use super::trigger::{TriggerAst, trigger};
 use super::user_types::{TypeAst, user_type};
-use super::words::{self, option_value};
+use super::words::{self, copy_options, option_value};
 use super::{back_to, here};
 use crate::dialect::MorselDialect;
 use crate::statement::{CopyTarget, ExplainStage, ObjectKind};
@@ -354,20 +354,7 @@ fn copy(parser: &mut Parser<'_>) -> Result<CopyAst> {
     let _ = parser.parse_keyword(Keyword::WITH);
     let mut options = Vec::new();
     if parser.consume_token(&Token::LParen) {
-        loop {
-            let token = parser.next_token();
-            let Token::Word(word) = &token.token else { return parser.expected("an option of COPY", token) };
-            let name = word.value.to_ascii_lowercase();
-            let value = match parser.peek_token().token {
-                Token::Comma | Token::RParen => "true".to_owned(),
-                _ => option_value(parser)?,
-            };
-            options.push((name, value));
-            if !parser.consume_token(&Token::Comma) {
-                parser.expect_token(&Token::RParen)?;
-                break;
-            }
-        }
+        options = copy_options(parser)?;
     } else {
         legacy_options(parser, &mut options)?;
     }

@@ -23,6 +23,8 @@ pub enum Kind {
     Same(usize),
     /// Of so many bytes each, to be converted as values of this type.
     Converted(usize, DataType),
+    /// Months, days and milliseconds, of four bytes each.
+    Interval,
     /// Lengths and bytes of texts.
     Text,
 }
@@ -42,6 +44,8 @@ impl Kind {
                 let bytes = usize::try_from(column.type_length()).ok().filter(|bytes| (1..=16).contains(bytes))?;
                 Self::Converted(bytes, data_type.clone())
             }
+            // Arrow's reader makes days and milliseconds of it, without months.
+            (PhysicalType::FIXED_LEN_BYTE_ARRAY, Interval(_)) if column.type_length() == 12 => Self::Interval,
             (PhysicalType::BYTE_ARRAY, Utf8View) => Self::Text,
             _ => return None,
         })
@@ -58,6 +62,12 @@ impl Kind {
                 let bytes =
                     unsafe { std::slice::from_raw_parts(column.data(), count * column.sql_type().physical().size()) };
                 to.extend(bytes);
+            }
+            Self::Interval => {
+                for parts in take(page, count, 12)?.as_chunks::<4>().0.chunks_exact(3) {
+                    let [months, days, millis] = [0, 1, 2].map(|part| i32::from_le_bytes(parts[part]));
+                    to.push(types::Interval { months, days, micros: i64::from(millis) * 1000 });
+                }
             }
             Self::Text => return Ok(texts(page, count, to)?),
         }
