@@ -12,6 +12,7 @@ from __future__ import annotations
 import datetime as _datetime
 import threading as _threading
 import time as _time
+from collections.abc import Mapping as _Mapping
 from collections.abc import Sequence as _Sequence
 from typing import Any as _Any
 
@@ -70,12 +71,12 @@ def default_connection() -> Connection:
         return _default
 
 
-def sql(query: str, parameters: _Sequence[_Any] | None = None) -> Relation:
+def sql(query: str, parameters: _Sequence[_Any] | _Mapping[str, _Any] | None = None) -> Relation:
     """Runs a statement in the default database; the relation has a query's rows, or shows what another one did."""
     return default_connection().sql(query, parameters)
 
 
-def execute(query: str, parameters: _Sequence[_Any] | None = None) -> Connection:
+def execute(query: str, parameters: _Sequence[_Any] | _Mapping[str, _Any] | None = None) -> Connection:
     """Runs a statement in the default database and returns its connection."""
     return default_connection().execute(query, parameters)
 

@@ -13,10 +13,10 @@ from typing import Any, TypeVar
 
 from . import _errors, _frames
 from ._errors import InterfaceError, ProgrammingError, native
-from ._morseldb import Result, Session
+from ._morseldb import Result, Session, parameter_names
 from ._relation import Fetching, Relation, Source, quoted, text_of
 
-Parameters = Sequence[Any] | None
+Parameters = Sequence[Any] | Mapping[str, Any] | None
 Self = TypeVar("Self", bound="Cursor")
 
 _UNDEFINED_TABLE = "42P01"
@@ -75,14 +75,15 @@ class Cursor(Fetching):
         return self._result
 
     def execute(self: Self, sql: str, parameters: Parameters = None) -> Self:
-        """Runs a statement, with values for ``?`` or ``$1``; without parameters also a script of several statements.
+        """Runs a statement, with values for ``?`` or ``$1``, or a mapping for ``$name``; without parameters also a
+        script of several statements.
 
         Returns the cursor itself: ``cursor.execute(...).fetchall()``. Tables that do not exist are looked for among
         the caller's variables: pyarrow, pandas and Polars frames, and all with ``__arrow_c_stream__``.
         """
         self._result = None
         self._row_count = -1
-        result = self._run(sql, _listed(parameters), _frames.Lookup(_frames.caller()))
+        result = self._run(sql, _listed(sql, parameters), _frames.Lookup(_frames.caller()))
         self._result, self._row_count = result, result.row_count()
         return self
 
@@ -97,7 +98,7 @@ class Cursor(Fetching):
                 error._suggest(find.hint)
             raise
 
-    def executemany(self: Self, sql: str, parameters: Iterable[Sequence[Any]]) -> Self:
+    def executemany(self: Self, sql: str, parameters: Iterable[Sequence[Any] | Mapping[str, Any]]) -> Self:
         """Runs a statement once for each sequence of values."""
         self._result = None
         self._row_count = -1
@@ -107,7 +108,7 @@ class Cursor(Fetching):
             raise ProgrammingError("executemany takes sequences of values: [(1, 'a'), (2, 'b')]")
         total, last = -1, None
         for values in parameters:
-            last = self._run(sql, _listed(values), find)
+            last = self._run(sql, _listed(sql, values), find)
             if last.row_count() >= 0:
                 total = max(total, 0) + last.row_count()
         self._result, self._row_count = last, total
@@ -127,7 +128,7 @@ class Cursor(Fetching):
                 found[name] = find(name)
             return found[name]
 
-        values = _listed(parameters)
+        values = _listed(query, parameters)
         result = self._run(query, values, find, remembering)
         # A relation that runs again sees the same data frames. It does not keep the caller's other variables.
         return self._relation(query, values, found, result)
@@ -332,10 +333,12 @@ def _level(isolation: str) -> str:
     return level
 
 
-def _listed(parameters: Parameters) -> list[Any]:
+def _listed(sql: str, parameters: Parameters) -> list[Any]:
     if parameters is None:
         return []
-    if isinstance(parameters, (str, bytes, Mapping)) or not isinstance(parameters, Iterable):
+    if isinstance(parameters, Mapping):
+        parameters = _by_name(sql, parameters)
+    if isinstance(parameters, (str, bytes)) or not isinstance(parameters, Iterable):
         raise InterfaceError("parameters are a sequence of values: (1, 'a')")
     if isinstance(parameters, Set):
         raise ProgrammingError("a set has no order: parameters are a sequence of values: (1, 'a')")
@@ -353,6 +356,20 @@ def _literal(value: Any) -> str:
     if isinstance(value, (list, tuple)):
         return "[" + ", ".join(map(_literal, value)) + "]"
     return text_of(value if isinstance(value, str) else str(os.fspath(value)))
+
+
+def _by_name(sql: str, parameters: Mapping[str, Any]) -> list[Any]:
+    names = parameter_names(sql)
+    given = {str(name).lower(): value for name, value in parameters.items()}
+    if not names and given:
+        raise InterfaceError("the statement has no parameters with names: write $name where a value belongs")
+    missing = [name for name in names if name not in given]
+    if missing:
+        raise InterfaceError(f"there is no value for the parameter ${missing[0]}")
+    unknown = [name for name in given if name not in names]
+    if unknown:
+        raise InterfaceError(f"the statement has no parameter ${unknown[0]}")
+    return [given[name] for name in names]
 
 
 def _is_pandas(value: Any) -> bool:

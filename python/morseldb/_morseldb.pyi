@@ -3,6 +3,8 @@ from typing import Any
 
 __version__: str
 
+def parameter_names(sql: str) -> list[str]: ...
+
 class Session:
     def __init__(self, settings: Sequence[tuple[str, str]]) -> None: ...
     @staticmethod

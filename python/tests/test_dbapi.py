@@ -233,6 +233,21 @@ def test_wrong_parameters(con):
             con.executemany("select ?", wrong)
 
 
+def test_parameters_with_names(con):
+    assert con.execute("select $b - $a, $A", {"a": 1, "b": 5}).fetchone() == (4, 1)
+    assert con.sql("select $x || 'y' as t", {"x": "a"}).fetchall() == [("ay",)]
+    con.execute("create temp table named (i int, s text)")
+    con.executemany("insert into named values ($i, $s)", [{"i": 1, "s": "x"}, {"s": None, "i": 2}])
+    assert con.execute("select * from named order by i").fetchall() == [(1, "x"), (2, None)]
+    for parameters in [{}, {"a": 1}, {"a": 1, "b": 2, "c": 3}]:
+        with pytest.raises(morseldb.Error):
+            con.execute("select $a, $b", parameters)
+    with pytest.raises(morseldb.InterfaceError, match="no parameters with names"):
+        con.execute("select ?", {"a": 1})
+    with pytest.raises(morseldb.ProgrammingError, match="mixed"):
+        con.execute("select ?, $a", [1, 2])
+
+
 def test_lists_times_and_uuids_are_parameters(con):
     given = [[1, None, 3], datetime.time(1, 2, 3), uuid.UUID(int=7), datetime.datetime(2020, 1, 2, tzinfo=datetime.timezone.utc)]
     assert list(con.execute("select ?, ?, ?, ?", given).fetchone()) == given

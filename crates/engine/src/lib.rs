@@ -73,4 +73,4 @@ pub use result::{QueryResult, Tag};
 pub use scheduler::StageReport;
 pub use session::Session;
 pub use settings::{Kind, SETTINGS, Scope, Setting, Settings};
-pub use sql::{Piece, given_data, next_piece, reads_stdin};
+pub use sql::{Piece, given_data, next_piece, parameter_names, reads_stdin};

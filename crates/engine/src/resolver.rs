@@ -481,8 +481,11 @@ impl sql::Resolver for Resolver<'_> {
         self.environment.settings.time_zone()
     }
 
-    fn parameters_of(&self, prepared: &str) -> Option<Vec<SqlType>> {
-        self.environment.prepared.get(prepared).map(|prepared| prepared.parameter_types().to_vec())
+    fn parameters_of(&self, prepared: &str) -> Option<(Vec<SqlType>, Vec<String>)> {
+        let named = |prepared: &Arc<crate::PreparedStatement>| {
+            (prepared.parameter_types().to_vec(), prepared.parsed().parameter_names().to_vec())
+        };
+        self.environment.prepared.get(prepared).map(named)
     }
 
     fn variable(&self, name: &[String]) -> Result<Option<(usize, SqlType)>> {

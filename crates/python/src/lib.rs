@@ -18,12 +18,19 @@ use pyo3::prelude::*;
 #[global_allocator]
 static ALLOCATOR: allocator::MiMalloc = allocator::MiMalloc;
 
+/// The names of a statement's parameters, in the order in which values for them are given.
+#[pyfunction]
+fn parameter_names(sql: &str) -> Vec<String> {
+    engine::parameter_names(sql)
+}
+
 /// The native part of MorselDB.
 #[pymodule]
 fn _morseldb(module: &Bound<'_, PyModule>) -> PyResult<()> {
     allocator::prepare();
     base::panics::quiet_hook();
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_function(wrap_pyfunction!(parameter_names, module)?)?;
     module.add_class::<session::Session>()?;
     module.add_class::<result::Result>()?;
     Ok(())

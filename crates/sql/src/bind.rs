@@ -118,8 +118,9 @@ fn statement(
     parameters: &[(Value, SqlType)],
     open: Option<Open>,
 ) -> Result<(Statement, Vec<ArgumentUse>)> {
-    if parameters.len() > parsed.placeholders {
-        let message = format!("{} parameters were given, the statement has {}", parameters.len(), parsed.placeholders);
+    if parameters.len() > parsed.placeholders.count {
+        let message =
+            format!("{} parameters were given, the statement has {}", parameters.len(), parsed.placeholders.count);
         return Err(
             Error::new(SqlState::PROTOCOL_VIOLATION, message).hint("$1 or the first ? stands for the first one")
         );
@@ -194,7 +195,8 @@ impl<'a> Binder<'a> {
     fn of(parsed: &'a Parsed, resolver: &'a dyn Resolver, parameters: &'a [(Value, SqlType)]) -> Self {
         let mut binder = Self::new(Some(&parsed.positions), resolver, parameters);
         binder.limits.allow(8 * parsed.text.len());
-        binder.arguments.placeholders = parsed.placeholders;
+        binder.arguments.placeholders = parsed.placeholders.count;
+        binder.arguments.names = &parsed.placeholders.names;
         (binder.insert, binder.like) = (parsed.insert.clone(), parsed.like);
         (binder.locks, binder.locks_within) = (parsed.locks.clone(), parsed.locks_within);
         binder.subscripts = parsed.subscripts.clone();
@@ -209,6 +211,7 @@ impl<'a> Binder<'a> {
             arguments: Arguments {
                 parameters,
                 placeholders: 0,
+                names: &[],
                 uses: None,
                 all_parameters: false,
                 repeated: Default::default(),

@@ -31,7 +31,7 @@ pub use bind::{
 };
 pub use calls::calls_function;
 pub use literals::{Literal, Template};
-pub use parse::{Parsed, parse, parse_depth, parse_script};
+pub use parse::{Parsed, parameter_names, parse, parse_depth, parse_script};
 pub use resolver::{ComputedColumn, DomainColumn, Kin, Registered, Resolved, Resolver, Series, SeriesBounds, Table};
 pub use retell::with_table_renamed;
 pub use split::{Piece, bytes_of_statements, given_data, next_piece, reads_stdin, split};

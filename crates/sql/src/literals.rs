@@ -68,7 +68,7 @@ impl Template {
                 b'-' if before == b'-' => return None,
                 b'*' if before == b'/' => return None,
                 // Placeholders; anything else would be a string between dollars.
-                b'$' if is_word(before) || !bytes.get(at + 1).is_some_and(u8::is_ascii_digit) => return None,
+                b'$' if is_word(before) || !is_placeholder(&bytes[at + 1..]) => return None,
                 b'\\' => return None,
                 b'$' | b'a'..=b'z' | b'A'..=b'Z' | b'_' | 0x80.. => {
                     at += 1 + bytes[at + 1..].iter().take_while(|&&b| is_word(b)).count();
@@ -91,6 +91,12 @@ impl Template {
         key.push_str(&sql[copied..]);
         Some(Self { key, literals })
     }
+}
+
+/// Whether a number or a name is behind a dollar, and no other dollar behind that.
+fn is_placeholder(rest: &[u8]) -> bool {
+    let name = rest.split(|&b| !is_word(b)).next().unwrap_or_default();
+    !name.is_empty() && !name.contains(&b'$')
 }
 
 /// Whether the byte can be part of a name.

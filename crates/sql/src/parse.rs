@@ -11,6 +11,7 @@ mod cursor;
 pub(crate) mod described;
 mod domain;
 mod error;
+pub(crate) mod field_names;
 mod from_first;
 pub(crate) mod glob;
 pub(crate) mod identity;
@@ -24,9 +25,11 @@ mod like;
 mod locking;
 mod macros;
 mod maintenance;
+pub(crate) mod merge;
 mod number;
 pub(crate) mod only;
 pub(crate) mod pivot;
+mod placeholders;
 mod prepared;
 mod privileges;
 mod question;
@@ -81,6 +84,8 @@ pub(crate) use like::LikeForm;
 pub(crate) use locking::{LockAst, read as read_locks};
 pub(crate) use macros::{CreateMacroAst, MacroAst};
 pub(crate) use maintenance::MaintenanceAst;
+pub(crate) use placeholders::Placeholders;
+pub use placeholders::parameter_names;
 pub(crate) use prepared::{ExecuteAst, PrepareAst, PreparedAst};
 pub(crate) use routine::{CreateRoutineAst, ParameterAst, ReturnsAst, RoutineAst, RoutineNameAst, RoutineTypeAst};
 pub(crate) use rule::{CreateRuleAst, RuleAst};
@@ -123,8 +128,8 @@ pub struct Parsed {
     pub(crate) positions: Positions,
     /// The statement's text.
     pub(crate) text: String,
-    /// The highest number of a placeholder in it.
-    pub(crate) placeholders: usize,
+    /// The placeholders in it.
+    pub(crate) placeholders: Placeholders,
     /// What it says as an INSERT that the parser does not know.
     pub(crate) insert: InsertForm,
     /// What it copies as a CREATE TABLE (LIKE ...).
@@ -140,18 +145,23 @@ pub struct Parsed {
 impl Parsed {
     /// A statement that nothing travels beside.
     fn of(ast: Ast, positions: Positions, text: &str) -> Self {
-        let (insert, like, locks, subscripts) = Default::default();
+        let (placeholders, insert, like, locks, subscripts) = Default::default();
         Self {
             ast,
             positions,
             text: text.to_owned(),
-            placeholders: 0,
+            placeholders,
             insert,
             like,
             locks,
             locks_within: false,
             subscripts,
         }
+    }
+
+    /// The names of its parameters, in the order of their numbers, if they have names.
+    pub fn parameter_names(&self) -> &[String] {
+        &self.placeholders.names
     }
 
     /// Whether it is a query: SELECT, VALUES, WITH, TABLE.
@@ -368,11 +378,11 @@ fn parse_tokens(text: &str, base: usize, place: impl FnMut(&mut TokenWithSpan)) 
         return Ok(Parsed::of(Ast::Rule(rule), positions, text));
     }
     question::operators(&mut tokens);
-    let placeholders = number_placeholders(&mut tokens);
-    let tokens = table::named_columns(from_first::carry(calls::trims(calls::variadic(tokens))));
-    let tokens = only::carry(check_option::carry(identity::carry(ignored::without(tokens))));
+    let placeholders = placeholders::number(&mut tokens, &positions)?;
+    let tokens = table::stored(table::named_columns(from_first::carry(calls::trims(calls::variadic(tokens)))));
+    let tokens = only::carry(check_option::carry(identity::carry(field_names::carry(ignored::without(tokens)))));
     let tokens = stars::carry(structs::types(user_types::composites(shorthand::carry(tokens))));
-    let tokens = pivot::carry(described::carry(tokens));
+    let tokens = merge::carry(pivot::carry(described::carry(tokens)));
     let (tokens, insert) = insert::form(tokens, &MorselDialect);
     let (tokens, like) = like::form(tokens);
     let tokens = lambda::arrows(tokens);
@@ -523,19 +533,4 @@ fn is_operator_word(word: &str) -> bool {
         "similar",
     ];
     word.len() <= 9 && WORDS.iter().any(|w| w.eq_ignore_ascii_case(word))
-}
-
-/// `?` becomes `$1`, `$2`, ... in order. Returns the highest number of a placeholder.
-fn number_placeholders(tokens: &mut [TokenWithSpan]) -> usize {
-    let (mut count, mut highest) = (0, 0);
-    for token in tokens {
-        if matches!(&token.token, Token::Placeholder(p) if p == "?") {
-            count += 1;
-            token.token = Token::Placeholder(format!("${count}"));
-        }
-        if let Token::Placeholder(name) = &token.token {
-            highest = highest.max(name.trim_start_matches('$').parse().unwrap_or(0));
-        }
-    }
-    highest
 }

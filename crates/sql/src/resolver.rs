@@ -201,8 +201,8 @@ pub trait Resolver {
         Zone::utc()
     }
 
-    /// The types of the parameters of a prepared statement; none if there is none of that name.
-    fn parameters_of(&self, _prepared: &str) -> Option<Vec<SqlType>> {
+    /// The types and names of the parameters of a prepared statement; none if there is none of that name.
+    fn parameters_of(&self, _prepared: &str) -> Option<(Vec<SqlType>, Vec<String>)> {
         None
     }
 

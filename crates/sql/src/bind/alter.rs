@@ -4,6 +4,7 @@
 //! PostgreSQL's order: something is dropped before types change, columns are added before constraints.
 
 mod constraints;
+mod fields;
 mod identity;
 mod rows;
 mod texts;
@@ -93,13 +94,17 @@ impl Binder<'_> {
         {
             return Altered::new(before, name).restart(column_name, number);
         }
+        let mut operations = Vec::with_capacity(alter.operations.len());
+        for action in &alter.operations {
+            operations.extend(self.whole_column(action, &before, &name)?);
+        }
         let mut altered = Altered::new(before, name);
         if let [Action::RenameConstraint { old_name, new_name }] = alter.operations.as_slice()
             && altered.has_index(&fold(old_name))
         {
             return Ok(altered.rename_index(fold(old_name), fold(new_name)));
         }
-        let mut actions: Vec<&Action> = alter.operations.iter().collect();
+        let mut actions: Vec<&Action> = operations.iter().collect();
         actions.sort_by_key(|action| pass(action));
         for action in actions {
             self.alter_by(action, &mut altered)?;

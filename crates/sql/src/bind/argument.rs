@@ -172,6 +172,8 @@ pub(super) struct Arguments<'a> {
     pub parameters: &'a [(Value, SqlType)],
     /// The highest number of a parameter in the statement.
     pub placeholders: usize,
+    /// What they are called, if they have names.
+    pub names: &'a [String],
     /// Uses of arguments, if the plan is to have any.
     pub uses: Option<Vec<ArgumentUse>>,
     /// Whether all parameters are open that can be.

@@ -47,7 +47,7 @@ use sqlparser::ast;
 use types::SqlType;
 use types::ops::date::{time_of_timestamp, timestamp_to_date, timetz};
 
-use super::{Binder, unsupported, zone};
+use super::{Binder, fold, unsupported, zone};
 use crate::bind::coerce::{boolean, known};
 use crate::parse::stars::is_star;
 pub(super) use composed::is_aggregate;
@@ -199,6 +199,11 @@ impl Binder<'_> {
             // Words that are calls without parentheses, unless a column has the name.
             Err(error) if ident.quote_style.is_none() => {
                 self.constant_word(&ident.value.to_lowercase(), self.text.at(ident)).ok_or(error)
+                if fold(ident) == "merge_action"
+                    && let Ok(action) = self.merge_action(self.text.at(ident))
+                {
+                    return Ok(action);
+                }
             }
             resolved => resolved,
         }

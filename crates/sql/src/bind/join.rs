@@ -139,9 +139,26 @@ impl Binder<'_> {
             condition.push(compare(Compare::Eq, x, y, pair.position)?);
             pairs.push(pair);
         }
-        let visible = once(&pairs, &left.scope, &right.scope, &kind);
+        // Whose rows are only chosen by the other side, that keeps its columns as they are.
+        let visible = match kind.keeps_right() {
+            true => once(&pairs, &left.scope, &right.scope, &kind),
+            false => left.scope.visible.clone(),
+        };
         let item = self.plan.joining(kind.clone(), left, right, condition);
         self.plan.showing_once(item, pairs, visible, &kind)
+    }
+}
+
+impl Binder<'_> {
+    /// What USING asks of two sides that stay as they are.
+    pub(super) fn equal_columns(&mut self, names: &[&Ident], left: &Scope, right: &Scope) -> Result<Vec<Expr>> {
+        let mut condition = Vec::with_capacity(names.len());
+        for name in names {
+            let pair = self.text.using_pair(name, left, right)?;
+            let (x, y) = (self.plan.reference(pair.left), self.plan.reference(pair.right));
+            condition.push(compare(Compare::Eq, x, y, pair.position)?);
+        }
+        Ok(condition)
     }
 }
 

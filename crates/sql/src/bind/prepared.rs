@@ -53,7 +53,7 @@ impl Binder<'_> {
 
     pub(super) fn execute(&mut self, execute: &ExecuteAst) -> Result<Statement> {
         let (name, position) = (fold(&execute.name), self.text.at(&execute.name));
-        let Some(types) = self.resolver.parameters_of(&name) else {
+        let Some((types, names)) = self.resolver.parameters_of(&name) else {
             return Err(missing(&name).at(position));
         };
         let (expected, given) = (types.len(), execute.arguments.len());
@@ -63,13 +63,35 @@ impl Binder<'_> {
             return Err(Error::new(SqlState::SYNTAX_ERROR, message).detail(detail).at(position));
         }
         let mut parameters = Vec::with_capacity(given);
-        for (number, (argument, to)) in execute.arguments.iter().zip(types).enumerate() {
+        for (number, (argument, to)) in self.in_order(execute, &names)?.into_iter().zip(types).enumerate() {
             self.names.levels.push(Level::new(Clause::Execute));
             let bound = self.expr(argument);
             self.names.levels.pop();
             parameters.push(argument_of(bound?, to, number + 1)?);
         }
         Ok(Statement::Execute { name, position, parameters })
+    }
+
+    /// The arguments by the numbers of their parameters, to which names may tell them.
+    fn in_order<'e>(&self, execute: &'e ExecuteAst, names: &[String]) -> Result<Vec<&'e ast::Expr>> {
+        let mut places: Vec<Option<&ast::Expr>> = vec![None; execute.arguments.len()];
+        for (at, (name, argument)) in execute.arguments.iter().enumerate() {
+            let place = match name {
+                None => Some(at),
+                Some(name) => names.iter().position(|known| *known == fold(name)),
+            };
+            let wrong = |what: String| {
+                Error::new(SqlState::SYNTAX_ERROR, what).at(name.as_ref().and_then(|name| self.text.at(name)))
+            };
+            let called = || name.as_ref().map_or_else(|| format!("${}", at + 1), fold);
+            match place.and_then(|place| places.get_mut(place)) {
+                None => return Err(wrong(format!("there is no parameter \"{}\"", called()))),
+                Some(Some(_)) => return Err(wrong(format!("parameter \"{}\" is given twice", called()))),
+                Some(place) => *place = Some(argument),
+            }
+        }
+        // As many as there are, and none twice.
+        Ok(places.into_iter().flatten().collect())
     }
 
     pub(super) fn deallocate(&self, name: Option<&Ident>) -> Statement {

@@ -57,15 +57,6 @@ pub(super) fn form(tokens: Vec<TokenWithSpan>, dialect: &dyn Dialect) -> (Vec<To
             () => None,
         };
     }
-    // `WHEN NOT MATCHED THEN INSERT DEFAULT VALUES` of MERGE: what is not given is the default.
-    let at_defaults =
-        |at: &usize| is(*at, "then") && is(at + 1, "insert") && is(at + 2, "default") && is(at + 3, "values");
-    if let Some(at) = (0..visible.len()).find(at_defaults) {
-        let (first, last, span) = (visible[at + 2], visible[at + 3], tokens[visible[at + 2]].span);
-        let given = [Token::make_keyword("VALUES"), Token::LParen, Token::make_keyword("DEFAULT"), Token::RParen];
-        tokens.splice(first..=last, given.map(|token| TokenWithSpan::new(token, span)));
-        return (tokens, form);
-    }
     if form.or.is_some() {
         let or = form.or;
         tokens.drain(visible[1]..=visible[2]);

@@ -31,7 +31,7 @@ pub(crate) struct PrepareAst {
 #[derive(Debug)]
 pub(crate) struct ExecuteAst {
     pub name: Ident,
-    pub arguments: Vec<Expr>,
+    pub arguments: Vec<(Option<Ident>, Expr)>,
 }
 
 /// The statement, if it is one of these.
@@ -73,10 +73,25 @@ fn execute(parser: &mut Parser<'_>) -> Result<ExecuteAst> {
     let name = parser.parse_identifier()?;
     let mut arguments = Vec::new();
     if parser.consume_token(&Token::LParen) {
-        arguments = parser.parse_comma_separated(Parser::parse_expr)?;
+        arguments = parser.parse_comma_separated(argument)?;
         parser.expect_token(&Token::RParen)?;
     }
     Ok(ExecuteAst { name, arguments })
+}
+
+/// `value` or `name := value`.
+fn argument(parser: &mut Parser<'_>) -> Result<(Option<Ident>, Expr)> {
+    let is_named = matches!(parser.peek_nth_token_ref(0).token, Token::Word(_))
+        && matches!(parser.peek_nth_token_ref(1).token, Token::Assignment | Token::RArrow);
+    let name = match is_named {
+        true => {
+            let name = parser.parse_identifier()?;
+            parser.next_token();
+            Some(name)
+        }
+        false => None,
+    };
+    Ok((name, parser.parse_expr()?))
 }
 
 /// `DEALLOCATE [PREPARE] {name | ALL}`: `prepare` before something else is the word, not the name.

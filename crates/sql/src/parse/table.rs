@@ -50,6 +50,77 @@ pub(super) fn as_select(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     out
 }
 
+/// The tokens with STORED for the VIRTUAL of generated columns, as they are computed when rows are written, and with `GENERATED ALWAYS`
+/// in front of the `AS (...)` of DuckDB's.
+pub(super) fn stored(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+    let visible: Vec<usize> = (0..tokens.len()).filter(|&i| !matches!(tokens[i].token, Token::Whitespace(_))).collect();
+    let token = |at: usize| visible.get(at).map(|&i| &tokens[i].token);
+    let is = |at: usize, wanted: Keyword| token(at).and_then(keyword) == Some(wanted);
+    if !is(0, Keyword::CREATE) && !is(0, Keyword::ALTER) {
+        return tokens;
+    }
+    let ends =
+        |at: usize| matches!(token(at), None | Some(Token::Comma | Token::RParen | Token::SemiColon | Token::EOF));
+    let mut changes: Vec<(usize, usize, Vec<Token>)> = Vec::new();
+    let made = |name: &str, keyword: Keyword| word(name, keyword);
+    // The list of columns, which stands before any query.
+    let open = (0..visible.len()).find(|&at| token(at) == Some(&Token::LParen) || is(at, Keyword::AS));
+    let has_list = open.is_some_and(|at| token(at) == Some(&Token::LParen))
+        && (1..open.unwrap_or(0)).any(|at| is(at, Keyword::TABLE));
+    let mut depth = 0;
+    for at in 0..visible.len() {
+        match token(at) {
+            Some(Token::LParen) => depth += 1,
+            Some(Token::RParen) => {
+                depth -= 1;
+                if is(at + 1, Keyword::VIRTUAL) && ends(at + 2) {
+                    changes.push((at + 1, at + 2, vec![made("STORED", Keyword::STORED)]));
+                }
+                if depth == 0 && has_list {
+                    break;
+                }
+            }
+            Some(Token::Word(_)) if has_list && depth == 1 && is(at, Keyword::AS) => {
+                let has_type = at > 2 && !matches!(token(at - 2), Some(Token::Comma | Token::LParen));
+                let Some(close) = closing(&token, at + 1).filter(|_| has_type && !is(at - 1, Keyword::ALWAYS)) else {
+                    continue;
+                };
+                let words = [made("GENERATED", Keyword::GENERATED), made("ALWAYS", Keyword::ALWAYS)];
+                changes.push((at, at, words.to_vec()));
+                if ends(close + 1) {
+                    changes.push((close + 1, close + 1, vec![made("STORED", Keyword::STORED)]));
+                }
+            }
+            _ => {}
+        }
+    }
+    changes.sort_by_key(|(first, ..)| *first);
+    for (first, end, made) in changes.into_iter().rev() {
+        let begin = visible.get(first).copied().unwrap_or(tokens.len());
+        let span = tokens[visible[first.min(visible.len() - 1)]].span;
+        let last = if end > first { visible[end - 1] + 1 } else { begin };
+        tokens.splice(begin..last, made.into_iter().map(|token| TokenWithSpan { token, span }));
+    }
+    tokens
+}
+
+/// Where the parenthesis that opens at a place is closed; none if there is none.
+fn closing<'t>(token: &impl Fn(usize) -> Option<&'t Token>, open: usize) -> Option<usize> {
+    let mut depth = 0;
+    for at in open.. {
+        match token(at)? {
+            Token::LParen => depth += 1,
+            Token::RParen => depth -= 1,
+            _ if depth == 0 => return None,
+            _ => {}
+        }
+        if depth == 0 {
+            return Some(at);
+        }
+    }
+    None
+}
+
 /// The tokens of `CREATE TABLE t (a, b) AS ...` with a type behind each name, which the parser asks for and nobody looks at.
 pub(super) fn named_columns(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     let visible: Vec<usize> = (0..tokens.len()).filter(|&i| !matches!(tokens[i].token, Token::Whitespace(_))).collect();

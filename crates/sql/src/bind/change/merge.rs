@@ -2,6 +2,7 @@
 
 use base::{Error, Result, SqlState};
 use catalog::Event;
+use functions::ScalarFunction;
 use plan::{ColumnId, Expr, ExprKind, JoinKind, Node, Op};
 use sqlparser::ast::{self, MergeAction, MergeClauseKind, MergeInsertKind, MergeUpdateKind, OutputClause};
 use types::{SqlType, Value};
@@ -9,10 +10,13 @@ use types::{SqlType, Value};
 use super::Changed;
 use super::assigned::Assigned;
 use crate::bind::coerce::{assign, cast_to};
-use crate::bind::scope::Clause;
+use crate::bind::expr::named::call;
+use crate::bind::insert::Target;
+use crate::bind::scope::{Clause, ScopeColumn};
 use crate::bind::select::filtered;
 use crate::bind::values::is_default;
-use crate::bind::{Binder, Bound, Output, unsupported};
+use crate::bind::{Binder, Bound, Output, fold, unsupported};
+use crate::parse::merge::{Told, told_by_insert, told_by_update, using};
 use crate::{ChangeKind, ObjectName, Statement, Table, change_action};
 
 /// What triggers are called for, in their order, and the actions that it is.
@@ -30,6 +34,8 @@ struct When {
     row: Option<Vec<Expr>>,
     /// What its values are of besides.
     assigned: Assigned,
+    /// An error that it is.
+    error: Option<Expr>,
 }
 
 impl Binder<'_> {
@@ -42,6 +48,11 @@ impl Binder<'_> {
             let Changed { name, table, item, columns, id } = b.changed(&merge.table)?;
             let source = b.factor(&merge.source, &Default::default())?;
             let from_source: Vec<ColumnId> = source.node.columns();
+            let given = source.scope.visible.clone();
+            let on = match using(&merge.on) {
+                Some(names) => Some(b.equal_columns(&names, &item.scope, &source.scope)?),
+                None => None,
+            };
             let keeps = |kind: MergeClauseKind| merge.clauses.iter().any(|clause| clause.clause_kind == kind);
             let keeps_table = keeps(MergeClauseKind::NotMatchedBySource);
             // Whether a row has a partner is told by columns that are never NULL: the id, and one for the source.
@@ -51,9 +62,14 @@ impl Binder<'_> {
             b.names.level().scope = item.scope.join(source.scope);
             b.names.level().scope.check_aliases(position)?;
             b.names.level().clause = Clause::JoinCondition;
-            let condition = b.condition(&merge.on, "JOIN/ON")?;
-            let mut conjuncts = Vec::new();
-            plan::split_conjuncts(condition, &mut conjuncts);
+            let conjuncts = match on {
+                Some(on) => on,
+                None => {
+                    let mut conjuncts = Vec::new();
+                    plan::split_conjuncts(b.condition(&merge.on, "JOIN/ON")?, &mut conjuncts);
+                    conjuncts
+                }
+            };
             let kind = if keeps_table { JoinKind::Full } else { JoinKind::Right };
             if keeps_table {
                 b.plan.padded.extend(from_source.iter().copied().chain([mark]));
@@ -62,9 +78,21 @@ impl Binder<'_> {
             let (left, right) = (Box::new(item.node), Box::new(right));
             let node = Node::new(Op::Join { kind, left, right, condition: conjuncts, build: Default::default() });
             let mut whens = Vec::new();
+            // What USING names is there once: as the source has it for rows that the table has not, otherwise as the table has it.
+            let named: Vec<String> = using(&merge.on).iter().flatten().map(|ident| fold(ident)).collect();
+            let visible = b.names.level().scope.visible.clone();
+            let once = |inserts: bool| {
+                let is_given = |c: &ScopeColumn| given.iter().any(|given| given.column == c.column);
+                let stays = |c: &&ScopeColumn| !named.contains(&c.name) || is_given(c) == inserts;
+                visible.iter().filter(stays).cloned().collect::<Vec<_>>()
+            };
             for clause in &merge.clauses {
-                whens.push(b.when(clause, (&columns, id, mark), &table, &name)?);
+                let inserts =
+                    matches!(clause.clause_kind, MergeClauseKind::NotMatched | MergeClauseKind::NotMatchedByTarget);
+                b.names.level().scope.visible = once(inserts);
+                whens.push(b.when(clause, (&columns, id, mark), (&table, &name), &given)?);
             }
+            b.names.level().scope.visible = once(false);
             let node = b.decided(node, &mut whens);
             let node = b.asked_where_taken(node, &mut whens);
             let returning = merge.output.as_ref().map(returned_items);
@@ -75,9 +103,13 @@ impl Binder<'_> {
     /// The rows with the number of the WHEN that applies, which is what conditions ask from there on: they are evaluated once.
     fn decided(&mut self, node: Node, whens: &mut [When]) -> Node {
         let number = |at: usize| Expr::constant(Value::Int(at as i64), SqlType::BigInt);
+        let errors: Vec<Option<Expr>> = whens.iter_mut().map(|when| when.error.take()).collect();
         let conditions = whens.iter_mut().map(|when| std::mem::replace(&mut when.condition, Expr::bool(false)));
-        let branches: Vec<(Expr, Expr)> =
-            conditions.enumerate().map(|(at, condition)| (condition, number(at))).collect();
+        let branches: Vec<(Expr, Expr)> = conditions
+            .zip(errors)
+            .enumerate()
+            .map(|(at, (condition, error))| (condition, error.unwrap_or(number(at))))
+            .collect();
         let otherwise = Box::new(number(branches.len()));
         let which = Expr::new(ExprKind::Case { branches, otherwise }, SqlType::BigInt);
         let column = self.plan.column_for("when", &which);
@@ -109,8 +141,8 @@ impl Binder<'_> {
         &mut self,
         clause: &ast::MergeClause,
         (columns, id, mark): (&[ColumnId], ColumnId, ColumnId),
-        table: &Table,
-        name: &ObjectName,
+        (table, name): (&Table, &ObjectName),
+        given: &[ScopeColumn],
     ) -> Result<When> {
         let position = self.text.span(clause.when_token.0.span);
         let not = |expr: Expr| Expr::new(ExprKind::Not(Box::new(expr)), SqlType::Bool);
@@ -126,7 +158,32 @@ impl Binder<'_> {
         let condition = Expr::new(ExprKind::And(conditions), SqlType::Bool);
         let inserts = matches!(clause.clause_kind, MergeClauseKind::NotMatched | MergeClauseKind::NotMatchedByTarget);
         let mut queries = Assigned::default();
+        let told = match &clause.action {
+            MergeAction::Update(ast::MergeUpdateExpr { kind: MergeUpdateKind::Set(assignments), .. }) => {
+                told_by_update(assignments)
+            }
+            MergeAction::Insert(insert) => told_by_insert(insert),
+            _ => None,
+        };
+        if let Some((Told::Error, message)) = told {
+            let error = Some(self.merge_error(&clause.clause_kind, message)?.at(position));
+            return Ok(When { condition, action: change_action::NOTHING, row: None, assigned: queries, error });
+        }
         let (action, row) = match &clause.action {
+            MergeAction::Update(_) if let (false, Some((told, _))) = (inserts, told) => {
+                let mut row: Vec<Expr> = columns.iter().map(|&column| self.plan.reference(column)).collect();
+                for (target, value) in self.given_values(told, (table, name), given, position)? {
+                    row[target.attribute] = value;
+                }
+                (change_action::UPDATE, Some(row))
+            }
+            MergeAction::Insert(_) if let (true, Some((told, _))) = (inserts, told) => {
+                let mut row: Vec<Option<Expr>> = vec![None; table.fields.len()];
+                for (target, value) in self.given_values(told, (table, name), given, position)? {
+                    row[target.attribute] = Some(value);
+                }
+                (change_action::INSERT, Some(self.with_defaults(row, table)?))
+            }
             MergeAction::Delete { .. } if !inserts => (change_action::DELETE, None),
             MergeAction::Update(update) if !inserts => {
                 let MergeUpdateKind::Set(assignments) = &update.kind else {
@@ -150,7 +207,7 @@ impl Binder<'_> {
                 return Err(Error::new(SqlState::SYNTAX_ERROR, message).at(position));
             }
         };
-        Ok(When { condition, action, row, assigned: queries })
+        Ok(When { condition, action, row, assigned: queries, error: None })
     }
 
     fn merge_insert(&mut self, insert: &ast::MergeInsertExpr, table: &Table, name: &ObjectName) -> Result<Vec<Expr>> {
@@ -190,6 +247,50 @@ impl Binder<'_> {
                 assign(value, target.sql_type, &target.name)?
             });
         }
+        self.with_defaults(row, table)
+    }
+
+    /// What `ERROR message` is: a message that is NULL says nothing.
+    fn merge_error(&mut self, kind: &MergeClauseKind, message: &ast::Expr) -> Result<Expr> {
+        self.names.level().clause = Clause::Where;
+        let message = cast_to(self.expr(message)?, SqlType::Text)?;
+        let text = |text: String| Expr::constant(Value::Str(text.as_str().into()), SqlType::Text);
+        let begin = format!("merge error condition WHEN {kind}");
+        let all = vec![text(format!("{begin}: ")), message.clone()];
+        let own = Expr::new(ExprKind::Call(ScalarFunction::CONCAT, all), SqlType::Text);
+        let is_null = Expr::new(ExprKind::IsNull(Box::new(message)), SqlType::Bool);
+        let branches = vec![(is_null, text(begin))];
+        let all = Expr::new(ExprKind::Case { branches, otherwise: Box::new(own) }, SqlType::Text);
+        cast_to(call("error", vec![all], None)?, SqlType::BigInt)
+    }
+
+    /// What all columns of the source give those of the table.
+    fn given_values(
+        &mut self,
+        told: Told,
+        (table, name): (&Table, &ObjectName),
+        given: &[ScopeColumn],
+        position: Option<u32>,
+    ) -> Result<Vec<(Target, Expr)>> {
+        let idents: Vec<ast::Ident> = given.iter().map(|column| ast::Ident::with_quote('"', &column.name)).collect();
+        let named: Vec<&ast::Ident> = if told == Told::ByName { idents.iter().collect() } else { Vec::new() };
+        let targets = self.text.targets(table, name, &named).map_err(|e| e.at(position))?;
+        if targets.len() != given.len() {
+            let message =
+                format!("table \"{name}\" has {} columns, and the source of MERGE {}", targets.len(), given.len());
+            let hint = "write BY NAME, or name the columns";
+            return Err(Error::new(SqlState::SYNTAX_ERROR, message).hint(hint).at(position));
+        }
+        let value = |(target, column): (Target, &ScopeColumn)| {
+            target.check_given(None).map_err(|e| e.at(position))?;
+            let value = assign(self.plan.reference(column.column), target.sql_type, &target.name)?;
+            Ok((target, value))
+        };
+        targets.into_iter().zip(given).map(value).collect()
+    }
+
+    /// A row with what is not given.
+    fn with_defaults(&mut self, row: Vec<Option<Expr>>, table: &Table) -> Result<Vec<Expr>> {
         let mut filled = Vec::with_capacity(row.len());
         for (attribute, value) in row.into_iter().enumerate() {
             let field = &table.fields[attribute];

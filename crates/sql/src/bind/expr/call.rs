@@ -171,7 +171,7 @@ impl Binder<'_> {
     }
 
     /// What MERGE has done with a row.
-    fn merge_action(&self, position: Option<u32>) -> Result<Expr> {
+    pub(super) fn merge_action(&self, position: Option<u32>) -> Result<Expr> {
         let action = self.names.levels.iter().rev().find_map(|level| level.merge_action.clone());
         let message = "MERGE_ACTION() can only be used in the RETURNING list of a MERGE command";
         action.ok_or_else(|| Error::new(SqlState::SYNTAX_ERROR, message).at(position))

@@ -47,6 +47,8 @@ impl Binder<'_> {
             return Ok(parameter.at(position));
         }
         let Some((value, sql_type)) = number.and_then(|n| self.arguments.parameters.get(n.checked_sub(1)?)) else {
+            let called = number.and_then(|n| self.arguments.names.get(n.checked_sub(1)?));
+            let name = called.map_or_else(|| name.to_owned(), |called| format!("${called}"));
             return Err(Error::new(SqlState::UNDEFINED_PARAMETER, format!("there is no parameter {name}"))
                 .hint(match self.arguments.parameters.len() {
                     0 => "no parameters were given".to_owned(),
@@ -131,6 +133,8 @@ fn unit(field: &DateTimeField) -> Result<&'static str> {
         F::Microsecond | F::Microseconds => "microsecond",
         F::Decade => "decade",
         F::Century => "century",
+        F::Quarter => "quarter",
+        F::Millennium => "millennium",
         other => {
             return Err(Error::new(SqlState::SYNTAX_ERROR, format!("intervals have no unit {other}"))
                 .hint("units are year, month, week, day, hour, minute, second"));
