@@ -26,7 +26,28 @@ impl Session {
     /// The definitions of all types, domains and sequences, then those of all tables and views, then those of functions and
     /// procedures, and of triggers, in the order of their names.
     pub fn definitions(&self) -> Vec<Definition> {
-        let catalog = self.database().0.catalog.snapshot();
+        Definitions::of(&self.database().0.catalog.snapshot()).all().collect()
+    }
+}
+
+/// The definitions of all that a catalog has.
+pub(crate) struct Definitions {
+    /// Types, domains and sequences.
+    pub types: Vec<Definition>,
+    /// Tables and views, each behind what it is made of.
+    pub tables: Vec<Definition>,
+    /// Functions, procedures and macros.
+    pub routines: Vec<Definition>,
+    pub triggers: Vec<Definition>,
+}
+
+impl Definitions {
+    /// In the order in which they are made, as far as that is known.
+    pub fn all(self) -> impl Iterator<Item = Definition> {
+        self.types.into_iter().chain(self.tables).chain(self.routines).chain(self.triggers)
+    }
+
+    pub fn of(catalog: &CatalogSnapshot) -> Self {
         let others = catalog.sequences().filter(|(_, _, entry)| !catalog.is_of_identity(&entry.sequence));
         let sequences = others.map(|(schema, name, entry)| {
             let shape = entry.sequence.shape();
@@ -34,13 +55,13 @@ impl Session {
             let sql = format!("CREATE SEQUENCE {full} AS {} {options};", shape.sql_type);
             Definition { schema: schema.to_owned(), name: name.to_owned(), sql }
         });
-        let entries = ordered(&catalog).into_iter().map(|(schema, name, entry)| {
+        let entries = ordered(catalog).into_iter().map(|(schema, name, entry)| {
             let full = full_name(schema, name);
             let sql = match entry {
                 TableEntry::Table(table) => {
                     let made = match &table.definition {
                         Some(view) => create_view("MATERIALIZED VIEW", &full, view),
-                        None => create_table(&full, table, catalog.kinship(Some(schema), name), &catalog),
+                        None => create_table(&full, table, catalog.kinship(Some(schema), name), catalog),
                     };
                     let others = table.indexes.iter().filter(|index| !index.is_constraint);
                     let indexes = others.map(|index| format!("\n{}", create_index(&full, table, index)));
@@ -69,8 +90,8 @@ impl Session {
             let sql = format!("CREATE TYPE {} AS ENUM ({});", full_name(schema, name), labels.join(", "));
             Definition { schema: schema.to_owned(), name: name.to_owned(), sql }
         });
-        let domains = domains_in_order(&catalog).into_iter().map(|(schema, name, domain)| {
-            let sql = create_domain(&full_name(schema, name), domain, &catalog);
+        let domains = domains_in_order(catalog).into_iter().map(|(schema, name, domain)| {
+            let sql = create_domain(&full_name(schema, name), domain, catalog);
             Definition { schema: schema.to_owned(), name: name.to_owned(), sql }
         });
         let triggers = catalog.entries().flat_map(|(schema, table, entry)| {
@@ -81,7 +102,12 @@ impl Session {
             };
             entry.triggers().iter().map(made).collect::<Vec<_>>()
         });
-        types.chain(domains).chain(sequences).chain(entries).chain(routines).chain(triggers).collect()
+        Self {
+            types: types.chain(domains).chain(sequences).collect(),
+            tables: entries.collect(),
+            routines: routines.collect(),
+            triggers: triggers.collect(),
+        }
     }
 }
 

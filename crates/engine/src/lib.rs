@@ -26,6 +26,7 @@ mod deferred;
 mod definitions;
 mod environment;
 mod execute;
+mod export;
 mod files;
 mod foreground;
 mod freezing;

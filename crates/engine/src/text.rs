@@ -23,7 +23,7 @@ use crate::result::Tag;
 use crate::routine::calls_routines;
 use crate::source::Source;
 use crate::transaction::Block;
-use crate::{PreparedStatement, QueryResult, execute, statement};
+use crate::{PreparedStatement, QueryResult, execute, export, statement};
 
 /// Runs one statement.
 pub(crate) fn run(environment: &mut Environment, sql: &str, parameters: &[(Value, SqlType)]) -> Result<QueryResult> {
@@ -316,6 +316,16 @@ fn bind_and_run_once(
                 run(environment, &sql, &[]).and_then(QueryResult::collect).map_err(Error::nowhere)?;
             }
             return Ok(QueryResult::done(Tag::Done(tag)));
+        }
+        Statement::Maintenance(sql::Maintenance::Export { directory, options }) => {
+            drop(resolver);
+            let export = |environment: &mut Environment| export::export(environment, &directory, &options, run);
+            // All of it as of one moment.
+            return if environment.block.is_some() { export(environment) } else { once(environment, export) };
+        }
+        Statement::Maintenance(sql::Maintenance::Import { directory }) => {
+            drop(resolver);
+            return export::import(environment, &directory, run);
         }
         Statement::Explain { analyze, stage, statement } => {
             let statement = Box::new(explained(environment, &resolver, *statement)?);

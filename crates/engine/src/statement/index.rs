@@ -52,6 +52,10 @@ pub(super) fn maintain(environment: &Environment, maintenance: Maintenance) -> R
         }
         Maintenance::Nothing(what) => return Ok(QueryResult::done(Tag::Done(what))),
         Maintenance::Reindex { kind, name } => (kind, name),
+        // Whoever runs texts has run theirs.
+        Maintenance::Export { .. } | Maintenance::Import { .. } => {
+            return Err(Error::internal("a database that was not copied"));
+        }
     };
     let position = name.as_ref().and_then(|name| name.position);
     reindex(environment, kind, name).map_err(|error| error.at(position))?;

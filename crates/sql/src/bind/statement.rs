@@ -98,6 +98,13 @@ impl Binder<'_> {
                 }
                 Statement::LockTables { tables, refuses_writers: lock.refuses_writers, waits: lock.waits }
             }
+            Ast::Maintenance(MaintenanceAst::Export(directory, options)) => {
+                let (directory, options) = (directory.clone(), options.clone());
+                Statement::Maintenance(Maintenance::Export { directory, options })
+            }
+            Ast::Maintenance(MaintenanceAst::Import(directory)) => {
+                Statement::Maintenance(Maintenance::Import { directory: directory.clone() })
+            }
             Ast::Maintenance(MaintenanceAst::Refresh(name, with_data)) => return self.refresh(name, *with_data),
             Ast::Maintenance(MaintenanceAst::Reindex(kind, name)) => {
                 let name = name.as_ref().map(|name| self.text.object_name(name)).transpose()?;

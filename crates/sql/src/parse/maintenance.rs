@@ -1,10 +1,11 @@
-//! VACUUM, ANALYZE, CHECKPOINT, REINDEX and REFRESH MATERIALIZED VIEW, with PostgreSQL's options.
+//! VACUUM, ANALYZE, CHECKPOINT, EXPORT and IMPORT DATABASE, REINDEX and REFRESH MATERIALIZED VIEW, with PostgreSQL's options.
 
 use sqlparser::ast::ObjectName;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::Token;
 
 use super::session::TableLockAst;
+use super::words::copy_options;
 use super::{back_to, here};
 use crate::statement::ReindexKind;
 
@@ -17,6 +18,10 @@ pub(crate) enum MaintenanceAst {
     Refresh(ObjectName, bool),
     /// LOCK TABLE.
     Lock(TableLockAst),
+    /// EXPORT DATABASE: the folder, and the options of the files in it.
+    Export(String, Vec<(String, String)>),
+    /// IMPORT DATABASE: the folder.
+    Import(String),
     /// REINDEX; of a database the name may be missing.
     Reindex(ReindexKind, Option<ObjectName>),
 }
@@ -27,6 +32,12 @@ type Result<T> = std::result::Result<T, ParserError>;
 pub(super) fn maintenance(parser: &mut Parser<'_>) -> Result<Option<MaintenanceAst>> {
     let begin = here(parser);
     Ok(Some(match word(parser).as_deref() {
+        Some("export") if is_word(parser, &["database"]) => {
+            let directory = parser.parse_literal_string()?;
+            let options = if parser.consume_token(&Token::LParen) { copy_options(parser)? } else { Vec::new() };
+            MaintenanceAst::Export(directory, options)
+        }
+        Some("import") if is_word(parser, &["database"]) => MaintenanceAst::Import(parser.parse_literal_string()?),
         Some("checkpoint") => MaintenanceAst::Look("CHECKPOINT", Vec::new()),
         Some("vacuum") => {
             if !options(parser)? {

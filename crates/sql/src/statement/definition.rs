@@ -9,6 +9,18 @@ use super::ObjectName;
 /// VACUUM, REINDEX and the like.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Maintenance {
+    /// EXPORT DATABASE: what all is made of goes to files in a folder.
+    Export {
+        /// The folder.
+        directory: String,
+        /// The options of COPY.
+        options: Vec<(String, String)>,
+    },
+    /// IMPORT DATABASE: what such a folder holds is made.
+    Import {
+        /// The folder.
+        directory: String,
+    },
     /// What the engine does by itself, such as VACUUM: what it is called.
     Nothing(&'static str),
     /// REINDEX: indexes are made anew.
