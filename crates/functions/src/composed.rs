@@ -218,6 +218,13 @@ const FIGURES_AND_TIMES: &[Composed] = &[
         ("isinf('-Infinity')", "true"),
     ),
     scalar(
+        &["is_time_without_end"],
+        &["t"],
+        "NOT isfinite(t)",
+        "Whether a date or time is infinite.",
+        ("is_time_without_end(date 'infinity')", "true"),
+    ),
+    scalar(
         &["ago"],
         &["i"],
         "now() - CAST(i AS interval)",

@@ -1,8 +1,11 @@
 //! CREATE, ALTER and DROP TYPE.
 
+use std::collections::HashSet;
+
 use base::{Error, Result, SqlState};
 use catalog::{Dependent, DomainChange, TEMPORARY_SCHEMA};
 use sql::{DomainStatement, ObjectKind, ObjectName, Statement, TypeStatement};
+use types::Value;
 
 use super::ask::ask;
 use crate::definitions::quoted;
@@ -12,12 +15,26 @@ use crate::result::{QueryResult, Tag};
 
 pub(super) fn run(environment: &Environment, statement: TypeStatement) -> Result<QueryResult> {
     let (name, tag) = match &statement {
-        TypeStatement::CreateEnum { name, .. } => (name.clone(), "CREATE TYPE"),
+        TypeStatement::CreateEnum { name, .. } | TypeStatement::CreateEnumOf { name, .. } => {
+            (name.clone(), "CREATE TYPE")
+        }
         TypeStatement::Alter { name, .. } => (located(environment, name), "ALTER TYPE"),
     };
     let catalog = environment.catalog_of(name.schema.as_deref());
     let full = (name.schema.as_deref(), name.name.as_str());
     let done = match &statement {
+        TypeStatement::CreateEnumOf { plan, .. } => {
+            let mut labels: Vec<String> = Vec::new();
+            let mut known = HashSet::new();
+            for row in super::query(environment, plan.as_ref().clone())?.rows()? {
+                if let Some(Value::Str(label)) = row.into_iter().next()
+                    && known.insert(label.clone())
+                {
+                    labels.push(label.to_string());
+                }
+            }
+            catalog.create_enum(full, &labels)
+        }
         TypeStatement::CreateEnum { labels, .. } => catalog.create_enum(full, labels),
         TypeStatement::Alter { change, .. } => catalog.alter_type(full, change).map(|_| ()),
     };

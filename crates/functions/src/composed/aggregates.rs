@@ -11,6 +11,20 @@ pub(super) const AGGREGATES: &[Composed] = &[
         ("histogram(x % 2)", "{0=2, 1=1}"),
     ),
     aggregate(
+        &["histogram"],
+        &["x", "bins"],
+        "list_histogram_of_bins(array_agg(x), bins, false)",
+        "A map of each bound to how many values lie between the one before it and it, and of those behind the last one.",
+        ("histogram(x, [1, 3])", "{1=1, 3=1, 2147483647=1}"),
+    ),
+    aggregate(
+        &["histogram_exact"],
+        &["x", "bins"],
+        "list_histogram_of_bins(array_agg(x), bins, true)",
+        "A map of each of these values to how often it is there, and of all others.",
+        ("histogram_exact(x, [1, 3])", "{1=1, 3=0, 2147483647=2}"),
+    ),
+    aggregate(
         &["approx_top_k"],
         &["x", "k"],
         "list_approx_top_k(array_agg(x), k)",

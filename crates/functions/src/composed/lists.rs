@@ -167,9 +167,16 @@ pub(super) const LISTS: &[Composed] = &[
     scalar(
         &["list_inner_product", "list_dot_product", "array_inner_product", "array_dot_product"],
         &["a", "b"],
-        "(SELECT sum(CAST(\"#x\" AS double precision) * \"#y\") FROM unnest(a, b) \"#l\" (\"#x\", \"#y\"))",
+        "CASE WHEN len(a) = len(b) THEN (SELECT sum(CAST(\"#x\" AS double precision) * \"#y\") FROM unnest(a, b) \"#l\" (\"#x\", \"#y\")) ELSE CAST(no_pairs(a, b) AS double precision) END",
         "The sum of the products of elements.",
         ("list_dot_product([1, 2, 3], [1, 2, 5])", "20"),
+    ),
+    scalar(
+        &["no_pairs"],
+        &["a", "b"],
+        "CASE WHEN len(a) <> len(b) THEN error('lists of one length are needed, not of ' || len(a) || ' and ' || len(b) || ' elements') END",
+        "An error that two lists have not as many elements.",
+        ("no_pairs([1], [2])", "NULL"),
     ),
     scalar(
         &[
@@ -186,7 +193,7 @@ pub(super) const LISTS: &[Composed] = &[
     scalar(
         &["list_distance", "array_distance"],
         &["a", "b"],
-        "(SELECT sqrt(sum((CAST(\"#x\" AS double precision) - \"#y\") * (CAST(\"#x\" AS double precision) - \"#y\"))) FROM unnest(a, b) \"#l\" (\"#x\", \"#y\"))",
+        "CASE WHEN len(a) = len(b) THEN (SELECT sqrt(sum((CAST(\"#x\" AS double precision) - \"#y\") * (CAST(\"#x\" AS double precision) - \"#y\"))) FROM unnest(a, b) \"#l\" (\"#x\", \"#y\")) ELSE CAST(no_pairs(a, b) AS double precision) END",
         "The Euclidean distance of two lists.",
         ("list_distance([1, 2, 3], [1, 2, 5])", "2"),
     ),
@@ -245,13 +252,6 @@ pub(super) const LISTS: &[Composed] = &[
         "list_distinct(list_filter(a, lambda \"#e\": list_contains(b, \"#e\")))",
         "The elements that both lists have, each once.",
         ("list_intersect([1, 2, 3, 3], [3, 2])", "{2,3}"),
-    ),
-    scalar(
-        &["list_grade_up", "array_grade_up", "grade_up"],
-        &["l"],
-        "(SELECT array_agg(\"#n\" ORDER BY \"#e\", \"#n\") FROM unnest(l) WITH ORDINALITY \"#l\" (\"#e\", \"#n\"))",
-        "The places of the elements in the order of their values.",
-        ("list_grade_up([30, 10, 20])", "{2,3,1}"),
     ),
     aggregate(
         &["product"],

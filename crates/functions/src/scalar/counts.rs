@@ -2,11 +2,11 @@
 
 use base::{Error, Result, SqlState};
 use types::ops::array::{self, Elements};
-use types::ops::{decimal, map, numeric, structure};
+use types::ops::{date, decimal, map, numeric, structure};
 use types::{SqlType, StructField, Value};
 
 use super::{Call, Scalar, first, over, rule};
-use crate::Parameter::{Any, Array, BigInt, Bool};
+use crate::Parameter::{Any, Array, BigInt, Bool, Text};
 
 /// Structs with a field for each list.
 const ZIPPED: fn(&[SqlType], &[Option<i64>]) -> SqlType = |types, _| {
@@ -14,6 +14,11 @@ const ZIPPED: fn(&[SqlType], &[Option<i64>]) -> SqlType = |types, _| {
     let field = |(at, sql_type)| StructField { name: format!("f{}", at + 1), sql_type };
     SqlType::array_of(SqlType::struct_of(lists.map(field).collect()))
 };
+
+/// The last day of the year 9999, counted from 1970.
+const LAST_DAY: i32 = 2_932_896;
+
+const PLACES: fn(&[SqlType], &[Option<i64>]) -> SqlType = |_, _| SqlType::array_of(SqlType::BigInt);
 
 pub(super) const ROWS: &[Scalar] = &[
     Scalar::new(
@@ -28,6 +33,31 @@ pub(super) const ROWS: &[Scalar] = &[
         },
         "A map of each element to how often the list has it, in their order.",
         ("list_histogram([3, 1, 3, NULL])", "{1=1, 3=2}"),
+    ),
+    Scalar::new(
+        "list_histogram_of_bins",
+        &["list_histogram_of_bins"],
+        &[rule(&[Array, Array, Bool], |types, _| {
+            let of = types[0].element().unwrap_or(SqlType::Null);
+            SqlType::map_of(if of.is_decimal() { SqlType::Double } else { of }, SqlType::BigInt)
+        })],
+        binned,
+        "A map of each bound to how many elements lie behind the one before it and not behind it, or are equal to it, and how many do not.",
+        ("list_histogram_of_bins([1, 2, 3, 9], [1, 3], false)", "{1=1, 3=2, 2147483647=1}"),
+    )
+    .or_null(),
+    Scalar::new(
+        "list_grade_up",
+        &["list_grade_up", "array_grade_up", "grade_up"],
+        &[rule(&[Array], PLACES), rule(&[Array, Text], PLACES), rule(&[Array, Text, Text], PLACES)],
+        |c| {
+            let (descending, nulls_first) = (super::lists::order_of(c, 1)?, super::lists::nulls_of(c, 2)?);
+            let (list, element) = c.array(0)?;
+            let places = array::places_in_order(list, element, descending, nulls_first);
+            array::encode(&places.into_iter().map(|at| Value::Int(at as i64 + 1)).collect::<Vec<_>>(), SqlType::BigInt)
+        },
+        "The places of the elements in the order of their values.",
+        ("list_grade_up([30, 10, 20])", "{2,3,1}"),
     ),
     Scalar::new(
         "list_top",
@@ -108,6 +138,52 @@ pub(super) const ROWS: &[Scalar] = &[
         ("list_zip([1, 2], ['a', 'b'])::text", "{\"{'f1': 1, 'f2': a}\",\"{'f1': 2, 'f2': b}\"}"),
     ),
 ];
+
+/// How many elements are in which bin; NULL if there are none.
+fn binned(c: &Call<'_>) -> Result<Value> {
+    let ((list, element), (bounds, _), SqlType::Map(of)) = (c.array(0)?, c.array(1)?, c.result) else {
+        return c.wrong();
+    };
+    let is_exact = *c.value(2)? == Value::Bool(true);
+    let mut bins: Vec<(Value, i64)> = Elements::new(bounds, element).filter(|b| !b.is_null()).map(|b| (b, 0)).collect();
+    bins.sort_by(|(a, _), (b, _)| a.total_cmp(b));
+    bins.dedup_by(|(a, _), (b, _)| a.total_cmp(b).is_eq());
+    let (mut others, mut any) = (0, false);
+    for value in Elements::new(list, element).filter(|value| !value.is_null()) {
+        any = true;
+        let at = bins.partition_point(|(bound, _)| bound.total_cmp(&value).is_lt());
+        match bins.get_mut(at).filter(|(bound, _)| !is_exact || bound.total_cmp(&value).is_eq()) {
+            Some((_, count)) => *count += 1,
+            None => others += 1,
+        }
+    }
+    if !any {
+        return Ok(Value::Null);
+    }
+    let key = |value: Value| match value {
+        Value::Decimal(digits) if of.key == SqlType::Double => Value::Float(decimal::to_f64(digits, element.scale())),
+        value => value,
+    };
+    let mut entries: Vec<(Value, Value)> = bins.into_iter().map(|(b, count)| (key(b), Value::Int(count))).collect();
+    if others > 0 {
+        entries.push((beyond(of.key, c)?, Value::Int(others)));
+    }
+    map::encode(&entries, of)
+}
+
+/// What stands for all values behind the last bound.
+fn beyond(sql_type: SqlType, c: &Call<'_>) -> Result<Value> {
+    Ok(match sql_type {
+        SqlType::SmallInt => Value::Int(i16::MAX.into()),
+        SqlType::Integer => Value::Int(i32::MAX.into()),
+        SqlType::BigInt => Value::Int(i64::MAX),
+        SqlType::Real | SqlType::Double => Value::Float(f64::INFINITY),
+        SqlType::Date => Value::Date(LAST_DAY),
+        SqlType::Timestamp | SqlType::Timestamptz => Value::Timestamp(date::date_to_timestamp(LAST_DAY + 1)? - 1),
+        SqlType::Text => Value::str(""),
+        _ => return c.wrong(),
+    })
+}
 
 /// The second argument: how many values are wanted.
 fn number(c: &Call<'_>) -> Result<usize> {

@@ -1,10 +1,14 @@
 //! Texts beside other texts, and in other forms.
 
-use types::ops::string;
+use types::ops::{array, string};
 use types::{SqlType, Value};
 
-use super::{Scalar, over, text};
+use super::{Scalar, over, rule, text};
 use crate::Parameter::{BigInt, Bool, Integer, Text};
+
+/// What stands between the parts of a path, if nobody says it.
+const BOTH: &str = "both_slash";
+const TEXTS: fn(&[SqlType], &[Option<i64>]) -> SqlType = |_, _| SqlType::array_of(SqlType::Text);
 
 /// A distance or similarity of two texts.
 macro_rules! distance {
@@ -179,27 +183,44 @@ pub(super) const ROWS: &[Scalar] = &[
         "SHA-1 checksum, 40 hexadecimal digits.",
         ("sha1('abc')", "a9993e364706816aba3e25717850c26c9cd0d89d")
     ),
-    form!(
+    Scalar::new(
+        "parse_path",
+        &["parse_path"],
+        &[rule(&[Text], TEXTS), rule(&[Text, Text], TEXTS)],
+        |c| {
+            let parts: Vec<Value> = string::parts_of_path(c.text(0)?, c.text_or(1, BOTH)?).map(Value::str).collect();
+            array::encode(&parts, SqlType::Text)
+        },
+        "The parts of a path: between separators of both kinds, or of the kind 'forward_slash', 'backslash' or 'system'.",
+        ("parse_path('/a/b/c.txt')", "{/,a,b,c.txt}"),
+    ),
+    Scalar::new(
         "parse_dirname",
         &["parse_dirname"],
-        string::first_folder,
+        &[text(&[Text]), text(&[Text, Text])],
+        |c| Ok(Value::str(string::first_folder(c.text(0)?, c.text_or(1, BOTH)?))),
         "The first folder of a path.",
-        ("parse_dirname('path/to/file.csv')", "path")
+        ("parse_dirname('path/to/file.csv')", "path"),
     ),
-    form!(
+    Scalar::new(
         "parse_dirpath",
         &["parse_dirpath"],
-        string::folder,
+        &[text(&[Text]), text(&[Text, Text])],
+        |c| Ok(Value::str(string::folder(c.text(0)?, c.text_or(1, BOTH)?))),
         "What is before the last separator of a path.",
-        ("parse_dirpath('path/to/file.csv')", "path/to")
+        ("parse_dirpath('path/to/file.csv')", "path/to"),
     ),
     Scalar::new(
         "parse_filename",
         &["parse_filename"],
-        &[text(&[Text]), text(&[Text, Bool])],
+        &[text(&[Text]), text(&[Text, Bool]), text(&[Text, Text]), text(&[Text, Bool, Text])],
         |c| {
             let trimmed = c.len() > 1 && matches!(c.value(1)?, Value::Bool(true));
-            Ok(Value::str(string::file_name(c.text(0)?, trimmed)))
+            let separator = match (c.len(), trimmed) {
+                (2, false) if matches!(c.value(1)?, Value::Str(_)) => c.text(1)?,
+                _ => c.text_or(2, BOTH)?,
+            };
+            Ok(Value::str(string::file_name(c.text(0)?, trimmed, separator)))
         },
         "The last part of a path, without its extension if the second argument is true.",
         ("parse_filename('path/to/file.csv', true)", "file"),

@@ -296,19 +296,31 @@ pub(super) const ROWS: &[Scalar] = &[
 
 fn sorted(c: &Call<'_>, reverse: bool) -> Result<Value> {
     let (array, element) = c.array(0)?;
-    let word = |i: usize, first: &str, second: &str| -> Result<bool> {
-        match c.text_or(i, second)?.trim().to_ascii_uppercase() {
-            word if word == first => Ok(true),
-            word if word == second => Ok(false),
-            word => {
-                let message = format!("\"{word}\" is neither {first} nor {second}");
-                Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message))
-            }
-        }
-    };
-    let descending = reverse || word(1, "DESC", "ASC")?;
-    let nulls_first = word(if reverse { 1 } else { 2 }, "NULLS FIRST", "NULLS LAST")?;
+    let descending = reverse || order_of(c, 1)?;
+    let nulls_first = nulls_of(c, if reverse { 1 } else { 2 })?;
     array::sort(array, element, descending, nulls_first)
+}
+
+/// Whether an argument says that the order is descending.
+pub(super) fn order_of(c: &Call<'_>, argument: usize) -> Result<bool> {
+    word(c, argument, "DESC", "ASC")
+}
+
+/// Whether an argument says that NULLs come first.
+pub(super) fn nulls_of(c: &Call<'_>, argument: usize) -> Result<bool> {
+    word(c, argument, "NULLS FIRST", "NULLS LAST")
+}
+
+/// Whether an argument is the first of two words, not the second, which is what it is if it is not there.
+fn word(c: &Call<'_>, argument: usize, first: &str, second: &str) -> Result<bool> {
+    match c.text_or(argument, second)?.trim().to_ascii_uppercase() {
+        word if word == first => Ok(true),
+        word if word == second => Ok(false),
+        word => {
+            let message = format!("\"{word}\" is neither {first} nor {second}");
+            Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message))
+        }
+    }
 }
 
 /// The elements that are not NULL as doubles.

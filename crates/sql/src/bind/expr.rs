@@ -7,6 +7,7 @@ pub(super) mod array;
 mod array_any;
 mod array_operators;
 mod array_subquery;
+mod by_type;
 mod call;
 mod case;
 mod cast;
@@ -198,12 +199,12 @@ impl Binder<'_> {
         match found {
             // Words that are calls without parentheses, unless a column has the name.
             Err(error) if ident.quote_style.is_none() => {
-                self.constant_word(&ident.value.to_lowercase(), self.text.at(ident)).ok_or(error)
                 if fold(ident) == "merge_action"
                     && let Ok(action) = self.merge_action(self.text.at(ident))
                 {
                     return Ok(action);
                 }
+                self.constant_word(&ident.value.to_lowercase(), self.text.at(ident)).ok_or(error)
             }
             resolved => resolved,
         }

@@ -43,8 +43,8 @@ impl Target {
     }
 }
 
-/// What OR REPLACE and OR IGNORE say as ON CONFLICT.
-fn on_taken(or: Or, table: &Table, name: &ObjectName) -> Result<ast::OnConflict> {
+/// What OR REPLACE and OR IGNORE say as ON CONFLICT: of rows that are there, only columns that are given are replaced.
+fn on_taken(or: Or, table: &Table, name: &ObjectName, given: &[usize]) -> Result<ast::OnConflict> {
     let nothing = |conflict_target| ast::OnConflict { conflict_target, action: ast::OnConflictAction::DoNothing };
     if or == Or::Ignore {
         return Ok(nothing(None));
@@ -62,7 +62,7 @@ fn on_taken(or: Or, table: &Table, name: &ObjectName) -> Result<ast::OnConflict>
         return unsupported("INSERT OR REPLACE into a table whose key is computed", name.position);
     }
     let is_generated = |at: usize| table.fillings.get(at).is_some_and(Filling::is_generated);
-    let others = (0..table.fields.len()).filter(|at| !key.contains(at) && !is_generated(*at));
+    let others = (0..table.fields.len()).filter(|at| given.contains(at) && !key.contains(at) && !is_generated(*at));
     let assignment = |column: ast::Ident| ast::Assignment {
         target: ast::AssignmentTarget::ColumnName(ast::ObjectName::from(vec![column.clone()])),
         value: ast::Expr::CompoundIdentifier(vec![ast::Ident::with_quote('"', "excluded"), column]),
@@ -114,7 +114,8 @@ impl Binder<'_> {
         if insert.on.is_none()
             && let Some(or) = self.insert.or
         {
-            let on = on_taken(or, &table, &name)?;
+            let given: Vec<usize> = targets.iter().map(|target| target.attribute).collect();
+            let on = on_taken(or, &table, &name, &given)?;
             return self.on_conflict(bound, insert, written, (name, table), &on);
         }
         match &insert.on {

@@ -172,6 +172,7 @@ impl Binder<'_> {
         let mut items = Vec::with_capacity(select.projection.len());
         if select.flavor == SelectFlavor::FromFirstNoSelect {
             let columns = self.names.level().scope.visible.clone();
+            let columns = self.plan.items_of(columns);
             self.wildcard_columns(columns, None, &mut items)?;
             return Ok(items);
         }
@@ -217,6 +218,7 @@ impl Binder<'_> {
                         .at(self.text.span(options.wildcard_token.0.span)));
                     }
                     let columns = self.names.level().scope.visible.clone();
+                    let columns = self.plan.items_of(columns);
                     self.wildcard_columns(columns, Some(options), &mut items)?;
                 }
                 SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::ObjectName(name), options) => {
@@ -228,7 +230,8 @@ impl Binder<'_> {
                     if let (None, Ok(value)) = (found, self.names.resolve(table, &self.text, &mut self.plan))
                         && value.sql_type.structure().is_some()
                     {
-                        items.extend(self.fields_of(&value)?.into_iter().map(|(name, expr)| Item { name, expr }));
+                        let fields = self.fields_of(&value)?.into_iter().map(|(name, expr)| Item { name, expr });
+                        self.wildcard_columns(fields.collect(), Some(options), &mut items)?;
                         continue;
                     }
                     let columns = found.map(|relation| relation.columns.clone());
@@ -236,7 +239,8 @@ impl Binder<'_> {
                         && let Some(value) = self.variable(std::slice::from_ref(table))?
                         && value.sql_type.structure().is_some()
                     {
-                        items.extend(self.fields_of(&value)?.into_iter().map(|(name, expr)| Item { name, expr }));
+                        let fields = self.fields_of(&value)?.into_iter().map(|(name, expr)| Item { name, expr });
+                        self.wildcard_columns(fields.collect(), Some(options), &mut items)?;
                         continue;
                     }
                     let columns = match columns {
@@ -246,13 +250,15 @@ impl Binder<'_> {
                             return Err(Error::new(SqlState::UNDEFINED_TABLE, message).at(position));
                         }
                     };
+                    let columns = self.plan.items_of(columns);
                     self.wildcard_columns(columns, Some(options), &mut items)?;
                 }
-                SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::Expr(value), _) => {
+                SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::Expr(value), options) => {
                     let Some(fields) = self.fields_of_expr(value, 1)? else {
                         return unsupported("* of an expression that is no struct", self.text.start(value));
                     };
-                    items.extend(fields.into_iter().map(|(name, expr)| Item { name, expr }));
+                    let fields = fields.into_iter().map(|(name, expr)| Item { name, expr });
+                    self.wildcard_columns(fields.collect(), Some(options), &mut items)?;
                 }
                 SelectItem::ExprWithAliases { .. } => return unsupported("several aliases of one expression", None),
             }
@@ -263,7 +269,7 @@ impl Binder<'_> {
     /// `*` with EXCLUDE and REPLACE.
     fn wildcard_columns(
         &mut self,
-        columns: Vec<ScopeColumn>,
+        columns: Vec<Item>,
         options: Option<&WildcardAdditionalOptions>,
         items: &mut Vec<Item>,
     ) -> Result<()> {
@@ -295,7 +301,7 @@ impl Binder<'_> {
                 replaced.push((element.column_name.clone(), self.expr(&element.expr)?));
             }
         }
-        let is = |column: &ScopeColumn, ident: &ast::Ident| {
+        let is = |column: &Item, ident: &ast::Ident| {
             column.name == fold(ident) || (ident.quote_style.is_none() && column.name.to_lowercase() == fold(ident))
         };
         let named = excluded.iter().chain(replaced.iter().map(|(i, _)| i)).chain(renamed.iter().map(|r| &r.ident));
@@ -309,14 +315,11 @@ impl Binder<'_> {
             if excluded.iter().any(|i| is(&column, i)) {
                 continue;
             }
-            let expr = match replaced.iter().position(|(i, _)| is(&column, i)) {
-                Some(index) => replaced.swap_remove(index).1,
-                None => self.plan.reference(column.column),
-            };
-            let name = match renamed.iter().find(|r| is(&column, &r.ident)) {
-                Some(renamed) => fold(&renamed.alias),
-                None => column.name,
-            };
+            let replacement = replaced.iter().position(|(i, _)| is(&column, i));
+            let renamed = renamed.iter().find(|r| is(&column, &r.ident));
+            let Item { name, expr } = column;
+            let expr = replacement.map_or(expr, |index| replaced.swap_remove(index).1);
+            let name = renamed.map_or(name, |renamed| fold(&renamed.alias));
             items.push(Item { name, expr });
         }
         Ok(())
@@ -324,6 +327,12 @@ impl Binder<'_> {
 }
 
 impl PlanBuilder {
+    /// Columns as items of a select list.
+    fn items_of(&self, columns: Vec<ScopeColumn>) -> Vec<Item> {
+        let item = |column: ScopeColumn| Item { expr: self.reference(column.column), name: column.name };
+        columns.into_iter().map(item).collect()
+    }
+
     /// The select list on top of `node`, then DISTINCT, ORDER BY and LIMIT.
     fn project(
         &mut self,

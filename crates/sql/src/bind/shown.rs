@@ -22,7 +22,8 @@ const SHOWN: &[(&str, bool, &str)] = &[
          false AS internal, table_schema = 'pg_temp' AS temporary, EXISTS (SELECT FROM information_schema.table_constraints c \
          WHERE (c.table_schema, c.table_name, c.constraint_type) = (t.table_schema, t.table_name, 'PRIMARY KEY')) AS has_primary_key, \
          reltuples::bigint AS estimated_size, (SELECT count(*) FROM information_schema.columns c \
-         WHERE (c.table_schema, c.table_name) = (t.table_schema, t.table_name)) AS column_count \
+         WHERE (c.table_schema, c.table_name) = (t.table_schema, t.table_name)) AS column_count, \
+         obj_description(r.oid, 'pg_class') AS comment \
          FROM information_schema.tables t JOIN pg_namespace n ON nspname = table_schema \
          JOIN pg_class r ON relname = table_name AND relnamespace = n.oid WHERE table_type = 'BASE TABLE'",
     ),
@@ -64,15 +65,35 @@ const SHOWN: &[(&str, bool, &str)] = &[
         "duckdb_types",
         false,
         "SELECT current_database() AS database_name, nspname AS schema_name, typname AS type_name, t.oid AS type_oid, \
-         typlen AS type_size, typcategory AS type_category, nspname = 'pg_catalog' AS internal \
+         typlen AS type_size, upper(format_type(t.oid, NULL)) AS logical_type, typcategory AS type_category, nspname = 'pg_catalog' AS internal \
          FROM pg_type t JOIN pg_namespace n ON n.oid = typnamespace",
     ),
     (
         "duckdb_indexes",
         false,
         "SELECT current_database() AS database_name, schemaname AS schema_name, indexname AS index_name, \
-         tablename AS table_name, indexdef AS sql FROM pg_indexes",
+         tablename AS table_name, (SELECT indisunique FROM pg_index JOIN pg_class c ON c.oid = indexrelid \
+         JOIN pg_namespace n ON n.oid = relnamespace WHERE (nspname, relname) = (schemaname, indexname)) AS is_unique, \
+         (SELECT indisprimary FROM pg_index JOIN pg_class c ON c.oid = indexrelid \
+         JOIN pg_namespace n ON n.oid = relnamespace WHERE (nspname, relname) = (schemaname, indexname)) AS is_primary, \
+         indexdef AS sql FROM pg_indexes",
     ),
+    (
+        "duckdb_constraints",
+        false,
+        "SELECT current_database() AS database_name, nspname AS schema_name, relname AS table_name, \
+         CASE contype WHEN 'p' THEN 'PRIMARY KEY' WHEN 'u' THEN 'UNIQUE' WHEN 'f' THEN 'FOREIGN KEY' ELSE 'CHECK' END AS constraint_type, \
+         pg_get_constraintdef(c.oid) AS constraint_text, (SELECT array_agg(attname ORDER BY attnum) FROM pg_attribute \
+         WHERE attrelid = conrelid AND attnum = ANY (conkey)) AS constraint_column_names, conname AS constraint_name \
+         FROM pg_constraint c JOIN pg_class r ON r.oid = conrelid JOIN pg_namespace n ON n.oid = relnamespace",
+    ),
+    (
+        "duckdb_extensions",
+        false,
+        "SELECT name AS extension_name, true AS loaded, true AS installed \
+         FROM (VALUES ('core_functions'), ('httpfs'), ('icu'), ('json'), ('parquet')) e (name)",
+    ),
+    ("duckdb_temporary_files", false, "SELECT NULL::text AS path, NULL::bigint AS size WHERE false"),
     (
         "duckdb_databases",
         false,

@@ -290,6 +290,11 @@ impl Binder<'_> {
         self.element_in_list(name, array, position).map(Some)
     }
 
+    /// A series of times as a list.
+    pub(super) fn times_in_list(&mut self, name: &str, bound: Vec<Expr>, position: Option<u32>) -> Result<Expr> {
+        other_series(name, bound, position)
+    }
+
     /// Whether rows may be made where the binder is.
     fn may_make_rows(&mut self, position: Option<u32>) -> Result<()> {
         let message = match self.names.levels.last() {
@@ -413,7 +418,10 @@ fn subscripts(mut bound: Vec<Expr>, position: Option<u32>) -> Result<Expr> {
 }
 
 /// A series as an array of its values.
-fn series(name: &str, bound: Vec<Expr>, position: Option<u32>) -> Result<Expr> {
+fn series(name: &str, mut bound: Vec<Expr>, position: Option<u32>) -> Result<Expr> {
+    if name == "range" && bound.len() == 1 {
+        bound.insert(0, Expr::constant(Value::Int(0), SqlType::Integer));
+    }
     let integers = bound.iter().all(|e| e.sql_type.is_integer() || is_untyped(e)) && !bound.iter().all(is_untyped);
     if !integers || !(2..=3).contains(&bound.len()) {
         return other_series(name, bound, position);

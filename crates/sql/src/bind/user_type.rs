@@ -49,6 +49,17 @@ impl Binder<'_> {
                 let name = self.resolver.new_name(name)?;
                 Statement::Type(TypeStatement::CreateEnum { name, labels: labels.clone() })
             }
+            TypeAction::CreateEnumOf(query) => {
+                let name = self.resolver.new_name(name)?;
+                let plan = self.plan_of(query)?;
+                let wrong = |what: &str| Err(Error::new(SqlState::DATATYPE_MISMATCH, what).at(name.position));
+                match plan.output.as_slice() {
+                    [(_, column)] if plan.columns[*column].sql_type.is_string() => {}
+                    [_] => return wrong("the labels of an enum are texts"),
+                    _ => return wrong("a query for labels of an enum gives one column"),
+                }
+                Statement::Type(TypeStatement::CreateEnumOf { name, plan: Box::new(plan) })
+            }
             TypeAction::Alter(change) => Statement::Type(TypeStatement::Alter { name, change: change.clone() }),
             TypeAction::Attributes(changes) => return self.alter_attributes(&name, changes),
             TypeAction::Owner if self.resolver.user_type(&name).is_some() => Statement::Nothing("ALTER TYPE"),

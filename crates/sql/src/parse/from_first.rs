@@ -197,7 +197,7 @@ fn without_last_commas(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     tokens
 }
 
-/// The tokens with `x = ANY ([1, 2])` for `x IN [1, 2]`.
+/// The tokens with `x = ANY ([1, 2])` for `x IN [1, 2]`, and likewise of variables.
 fn lists(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     let visible = visible(&tokens);
     let words = Words { tokens: &tokens, visible: &visible };
@@ -205,14 +205,17 @@ fn lists(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     let is_list = |at: usize| {
         let is_loop = at > 1 && words.is(at - 2, "for")
             || at > 3 && words.is(at - 4, "for") && words.token(at - 2) == Some(&Token::Comma);
-        words.is(at, "in") && words.token(at + 1) == Some(&Token::LBracket) && at > 0 && !is_loop
+        let has_list = words.token(at + 1) == Some(&Token::LBracket)
+            || words.is(at + 1, "getvariable") && words.token(at + 2) == Some(&Token::LParen);
+        words.is(at, "in") && has_list && at > 0 && !is_loop
     };
     for at in (0..visible.len()).filter(|&at| is_list(at)) {
         let mut depth = 0;
-        let close = (at + 1..visible.len()).find(|&at| {
+        let first = at + 1 + usize::from(words.is(at + 1, "getvariable"));
+        let close = (first..visible.len()).find(|&at| {
             match words.token(at) {
-                Some(Token::LBracket) => depth += 1,
-                Some(Token::RBracket) => depth -= 1,
+                Some(Token::LBracket | Token::LParen) => depth += 1,
+                Some(Token::RBracket | Token::RParen) => depth -= 1,
                 _ => {}
             }
             depth == 0

@@ -41,7 +41,7 @@ pub(crate) fn starred(expr: &Expr) -> Option<Starred<'_>> {
 
 /// The tokens as the parser takes them. Their positions stay.
 pub(super) fn carry(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
-    let mut tokens = unpacked(tokens);
+    let mut tokens = named_by_pattern(unpacked(tokens));
     if !tokens.windows(2).any(|pair| pair[0].token == Token::Period && pair[1].token == Token::Mul) {
         return tokens;
     }
@@ -105,6 +105,36 @@ fn unpacked(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     for at in stars.into_iter().rev() {
         tokens[at + 1].token = Token::make_word(UNPACKED, Some('"'));
         tokens.remove(at);
+    }
+    tokens
+}
+
+/// The tokens with a name for the string behind `COLUMNS('...') AS`, in which `\\1` is what the pattern has found.
+fn named_by_pattern(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+    let visible: Vec<usize> = (0..tokens.len()).filter(|&i| !matches!(tokens[i].token, Token::Whitespace(_))).collect();
+    let keyword = |i: usize| match &tokens[i].token {
+        Token::Word(word) if word.quote_style.is_none() => Some(word.keyword),
+        _ => None,
+    };
+    // Their bodies are strings, too.
+    let is_routine = visible
+        .iter()
+        .take(4)
+        .any(|&i| matches!(keyword(i), Some(Keyword::FUNCTION | Keyword::PROCEDURE | Keyword::DO)));
+    let name = |three: &[usize]| match &tokens[three[2]].token {
+        Token::SingleQuotedString(name)
+            if name.contains('\\')
+                && keyword(three[1]) == Some(Keyword::AS)
+                && tokens[three[0]].token == Token::RParen
+                && !is_routine =>
+        {
+            Some((three[2], name.clone()))
+        }
+        _ => None,
+    };
+    let names: Vec<(usize, String)> = visible.windows(3).filter_map(name).collect();
+    for (at, name) in names {
+        tokens[at].token = Token::make_word(&name, Some('"'));
     }
     tokens
 }

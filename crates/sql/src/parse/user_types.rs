@@ -1,7 +1,7 @@
 //! CREATE TYPE ... AS ENUM and ALTER TYPE. Labels are strings, for which the library takes names too.
 
 use catalog::TypeChange;
-use sqlparser::ast::{DataType, Ident, ObjectName};
+use sqlparser::ast::{DataType, Ident, ObjectName, Query};
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Token, TokenWithSpan};
@@ -21,6 +21,8 @@ pub(crate) struct TypeAst {
 pub(crate) enum TypeAction {
     /// CREATE TYPE ... AS ENUM.
     CreateEnum(Vec<String>),
+    /// The same, of the labels that a query gives.
+    CreateEnumOf(Box<Query>),
     /// ALTER TYPE.
     Alter(TypeChange),
     /// OWNER TO: there is one user.
@@ -61,6 +63,12 @@ pub(super) fn composites(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
         let span = tokens[open].span;
         tokens[visible[1]].token = Token::make_keyword("DOMAIN");
         tokens.insert(open, TokenWithSpan { token: Token::make_word("composite", None), span });
+        return tokens;
+    }
+    // Another name of a type.
+    let is_other = |at: usize| matches!(token(at), Some(Token::Word(w)) if w.quote_style.is_some() || !["enum", "range"].iter().any(|known| w.value.eq_ignore_ascii_case(known)));
+    if is(last + 1, Keyword::AS) && is_other(last + 2) {
+        tokens[visible[1]].token = Token::make_keyword("DOMAIN");
     }
     tokens
 }
@@ -77,6 +85,12 @@ pub(super) fn user_type(parser: &mut Parser<'_>) -> Result<Option<TypeAst>> {
         let name = parser.parse_object_name(false)?;
         if parser.parse_keywords(&[Keyword::AS, Keyword::ENUM]) {
             parser.expect_token(&Token::LParen)?;
+            let queries = [Keyword::SELECT, Keyword::WITH, Keyword::FROM, Keyword::VALUES];
+            if parser.peek_one_of_keywords(&queries).is_some() {
+                let query = parser.parse_query()?;
+                parser.expect_token(&Token::RParen)?;
+                return Ok(Some(TypeAst { name, action: TypeAction::CreateEnumOf(query) }));
+            }
             let labels = parser.parse_comma_separated0(label, Token::RParen)?;
             parser.expect_token(&Token::RParen)?;
             return Ok(Some(TypeAst { name, action: TypeAction::CreateEnum(labels) }));

@@ -147,7 +147,7 @@ pub enum TriggerChange {
 }
 
 /// CREATE or ALTER TYPE.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, Debug)]
 pub enum TypeStatement {
     /// CREATE TYPE ... AS ENUM.
     CreateEnum {
@@ -155,6 +155,13 @@ pub enum TypeStatement {
         name: ObjectName,
         /// Its labels in their order.
         labels: Vec<String>,
+    },
+    /// The same, of what a query gives.
+    CreateEnumOf {
+        /// Its name.
+        name: ObjectName,
+        /// The labels: each once, without NULLs, in the order of the rows.
+        plan: Box<Plan>,
     },
     /// ALTER TYPE.
     Alter {

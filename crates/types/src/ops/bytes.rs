@@ -37,6 +37,11 @@ fn misused(message: impl Into<String>) -> Error {
 /// ```
 pub fn parse(text: &str) -> Result<String> {
     match text.strip_prefix("\\x") {
+        // Each byte for itself, as DuckDB writes them.
+        Some(digits) if digits.contains("\\x") => match escaped(text) {
+            Some(bytes) => Ok(bytes),
+            None => hexadecimal(digits),
+        },
         Some(digits) => hexadecimal(digits),
         None => escaped(text).ok_or_else(|| Error::new(SqlState::INVALID_TEXT, "invalid input syntax for type bytea")),
     }
@@ -59,7 +64,7 @@ fn hexadecimal(digits: &str) -> Result<String> {
     Ok(out)
 }
 
-/// A text whose backslashes stand before another one or three octal digits; none if they do not.
+/// A text whose backslashes stand before another one, three octal digits, or an x and two hexadecimal ones; none if they do not.
 fn escaped(text: &str) -> Option<String> {
     let mut out = String::with_capacity(text.len());
     let all = text.as_bytes();
@@ -69,6 +74,10 @@ fn escaped(text: &str) -> Option<String> {
             (b'\\', _) if all.get(at + 1) == Some(&b'\\') => (b'\\', 2),
             (b'\\', Some(&[a @ b'0'..=b'3', b @ b'0'..=b'7', c @ b'0'..=b'7'])) => {
                 ((a - b'0') << 6 | (b - b'0') << 3 | (c - b'0'), 4)
+            }
+            (b'\\', Some(&[b'x', high, low])) => {
+                let digit = |byte: u8| char::from(byte).to_digit(16);
+                ((digit(high)? << 4 | digit(low)?) as u8, 4)
             }
             (b'\\', _) => return None,
             (byte, _) => (byte, 1),

@@ -23,7 +23,7 @@ use base::{Error, Result, SqlState, statement};
 pub use distance::{damerau_levenshtein, hamming, jaccard, jaro, jaro_winkler, levenshtein};
 pub use encode::{
     bytes_of_binary, bytes_of_formatted, file_name, first_code_point, first_folder, folder, format_bytes,
-    format_decimal_bytes, regexp_escape, to_base, to_binary, to_upper_hex, url_decode, url_encode,
+    format_decimal_bytes, parts_of_path, regexp_escape, to_base, to_binary, to_upper_hex, url_decode, url_encode,
 };
 pub use hashtext::hashtext;
 pub use identifier::parse_identifier;

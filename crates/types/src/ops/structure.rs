@@ -120,6 +120,15 @@ pub(super) fn pairs(text: &str, sign: char) -> Option<Vec<[&str; 2]>> {
     parts.map(|part| split(part, sign).splitn_two()).collect()
 }
 
+/// The elements of a list that is written in brackets, and whether each stood in quotes; none if it is not.
+pub(super) fn listed(text: &str) -> Option<Vec<(String, bool)>> {
+    let inner = text.trim().strip_prefix('[')?.strip_suffix(']')?;
+    if inner.trim().is_empty() {
+        return Some(Vec::new());
+    }
+    Some(split(inner, ',').into_iter().map(|part| unquoted(part.trim())).collect())
+}
+
 /// Parts between separators that stand in no quotes, brackets, braces or parentheses.
 fn split(text: &str, separator: char) -> Parts<'_> {
     let (mut parts, mut depth, mut quote, mut is_escaped, mut start) = (Vec::new(), 0i32, None, false, 0);

@@ -10,6 +10,7 @@ use types::ops::date;
 use types::{SqlType, Value};
 
 use super::aggregate::name_of;
+use super::by_type::{instead, is_about_types};
 use super::named::{call, local, no_function};
 use super::ordered_set::OrderedSet;
 use super::parts_of_text::{is_split, split_text};
@@ -20,6 +21,7 @@ use crate::bind::coerce::{cast_to, is_untyped, known, padded, unify};
 use crate::bind::expr::operator::arithmetic;
 use crate::bind::scope::{Clause, Relation, Scope, ScopeColumn};
 use crate::bind::{Binder, fold, unsupported, zone};
+use crate::parse::lambda::call_of;
 use crate::parse::window::is_no_argument;
 
 /// Functions that are a field of `extract`.
@@ -49,6 +51,9 @@ const JULIAN: &str = "CASE WHEN isfinite(value) THEN extract(julian FROM CAST(va
      + (extract(epoch FROM CAST(value AS time)))::numeric(38, 20)::numeric / 86400::numeric \
      WHEN value > '1970-01-01'::timestamp THEN 'Infinity'::numeric \
      WHEN value < '1970-01-01'::timestamp THEN '-Infinity'::numeric END";
+
+/// Fields that are functions.
+const FUNCTIONS: [&str; 3] = ["era", "yearweek", "weekday"];
 
 /// Functions of texts that count an array's elements.
 const LENGTHS: [&str; 3] = ["len", "length", "array_length"];
@@ -147,7 +152,13 @@ impl Binder<'_> {
             return self.deeper(|b| b.composed_call(composed, &call, function.over.as_ref()));
         }
         if let Some(composed) = Composed::find(&call.name, call.arguments.len()).filter(|_| !call.star) {
-            return self.deeper(|b| b.composed_call(composed, &call, function.over.as_ref()));
+            let bound = self.deeper(|b| b.composed_call(composed, &call, function.over.as_ref()));
+            return match (bound, instead(&call.name, call.arguments.len())) {
+                (Err(error), Some(other)) if is_about_types(&error) => {
+                    self.deeper(|b| b.composed_call(other, &call, None)).map_err(|_| error)
+                }
+                (bound, _) => bound,
+            };
         }
         if let Some(lambda) = Lambda::find(&call.name) {
             let is_plain = function.over.is_none() && !call.star && !call.distinct && call.filter.is_none();
@@ -393,6 +404,9 @@ impl Binder<'_> {
         if let Some(first) = bound.first_mut().filter(|first| is_untyped(first) && takes_normal(name)) {
             *first = cast_to(first.clone(), SqlType::Jsonb)?;
         }
+        if let Some(value) = self.by_first_type(name, arguments, &bound, position)? {
+            return Ok(value);
+        }
         match bound.as_slice() {
             [value] if value.sql_type == SqlType::Bytea && is_digest(name) => {
                 let arguments = vec![value.clone(), Expr::constant(Value::str(name), SqlType::Text)];
@@ -425,6 +439,9 @@ impl Binder<'_> {
     pub(super) fn extract(&mut self, field: &str, value: &ast::Expr) -> Result<Expr> {
         let position = self.text.start(value);
         let field = field.trim_matches('\'').to_lowercase();
+        if FUNCTIONS.contains(&field.as_str()) {
+            return self.expr(&ast::Expr::Function(call_of(ast::Ident::new(field), vec![value.clone()])));
+        }
         let value = self.expr(value)?;
         // A bare literal could be a date or a timestamp; a timestamp has every field.
         let value = if value.sql_type == SqlType::Null { cast_to(value, SqlType::Timestamp)? } else { value };

@@ -20,7 +20,10 @@ impl Binder<'_> {
         let ident = |part: &ObjectNamePart| part.as_ident().cloned();
         let before: Vec<ast::Ident> = before.iter().map(ident).collect::<Option<_>>()?;
         let value = match before.as_slice() {
-            [column] if self.names.resolve(column, &self.text, &mut self.plan).is_ok() => {
+            [column]
+                if self.names.lambda_parameter(column).is_some()
+                    || self.names.resolve(column, &self.text, &mut self.plan).is_ok() =>
+            {
                 ast::Expr::Identifier(column.clone())
             }
             [table, column] if self.names.resolve_qualified(table, column, &self.text, &mut self.plan).is_ok() => {

@@ -2,18 +2,22 @@
 //! fractions, OVERLAPS. What they become is looked at here, before anything is bound.
 
 use base::{Error, Result, SqlState};
+use functions::{Composed, ScalarFunction};
 use sqlparser::ast::helpers::attached_token::AttachedToken;
 use sqlparser::ast::{
     Array, BinaryOperator, CaseWhen, CastKind, DataType, DictionaryField, Expr, Function, FunctionArg, FunctionArgExpr,
     FunctionArguments, Ident, NormalizationForm, ObjectName, ObjectNamePart, TimezoneInfo, Value,
 };
+use sqlparser::parser::{Parser, ParserError};
 use types::SqlType;
 use types::ops::date::says_zone;
 
 use super::arguments::{argument, constant, literal, text_literal, unnamed, with_arguments};
 use super::json_paths::{OF_PATHS, at_paths};
 use crate::bind::{Binder, fold};
+use crate::dialect::MorselDialect;
 use crate::parse::lambda::call_of;
+use crate::walk;
 
 /// Functions whose arguments have names, and what those left out are; nothing if they must be there.
 const NAMED: &[(&str, &[(&str, &str)])] = &[
@@ -37,10 +41,14 @@ const PATH: &[(&str, &str)] = &[("target", ""), ("path", ""), ("vars", "{}"), ("
 
 /// Functions that aggregate a list by the name of an aggregate.
 const LIST_AGGREGATES: [&str; 5] = ["list_aggregate", "list_aggr", "array_aggregate", "array_aggr", "aggregate"];
+/// Functions that put any number of lists behind each other.
+const CONCATENATED: [&str; 4] = ["list_concat", "list_cat", "array_concat", "array_cat"];
 /// Functions whose fractions may be several.
 const PERCENTILES: [&str; 5] = ["percentile_cont", "percentile_disc", "quantile_cont", "quantile_disc", "quantile"];
 /// Fields of dates that are functions.
 const FIELDS: [&str; 3] = ["era", "yearweek", "weekday"];
+/// What an element of a list that is aggregated is called, and nothing else.
+const ELEMENT: &str = "#e";
 /// The last argument is a word.
 const FORMS: [&str; 4] = ["NFC", "NFD", "NFKC", "NFKD"];
 
@@ -65,14 +73,29 @@ pub(super) fn rewritten(function: &Function) -> Result<Option<Expr>> {
     }
     if LIST_AGGREGATES.contains(&name.as_str())
         && let [list, of, rest @ ..] = arguments
-        && let Some(Expr::Value(of)) = unnamed(of)
-        && let Value::SingleQuotedString(aggregate) = &of.value
+        && let Some(aggregate) = unnamed(of).and_then(literal)
     {
-        let kept = std::iter::once(list).chain(rest).cloned().collect();
-        let mut made = with_arguments(function, kept);
-        made.name =
-            ObjectName(vec![ObjectNamePart::Identifier(Ident::new(format!("list_{}", aggregate.to_lowercase())))]);
-        return Ok(Some(Expr::Function(made)));
+        return list_aggregate(function, list, &aggregate.to_lowercase(), rest).map(Some);
+    }
+    if CONCATENATED.contains(&name.as_str())
+        && let [first, rest @ ..] = arguments
+        && rest.len() != 1
+    {
+        let joined =
+            |all: Expr, next: &FunctionArg| Expr::Function(with_arguments(function, vec![argument(all), next.clone()]));
+        return Ok(unnamed(first).map(|first| rest.iter().fold(first.clone(), joined)));
+    }
+    if name == "regexp_extract"
+        && let [text, pattern, names, options @ ..] = arguments
+        && let Some(Expr::Array(names)) = unnamed(names)
+    {
+        let field = |(at, name): (usize, &Expr)| {
+            let number = argument(constant(Value::Number((at + 1).to_string(), false)));
+            let all = [text.clone(), pattern.clone(), number].into_iter().chain(options.iter().cloned()).collect();
+            let value = Box::new(Expr::Function(with_arguments(function, all)));
+            Some(DictionaryField { key: Ident::with_quote('"', literal(name)?), value })
+        };
+        return Ok(names.elem.iter().enumerate().map(field).collect::<Option<_>>().map(Expr::Dictionary));
     }
     if let (Some(data_type), [digits]) = (moment_type(&name, arguments), arguments)
         && let Some(Expr::Value(_)) = unnamed(digits)
@@ -136,6 +159,40 @@ pub(super) fn rewritten(function: &Function) -> Result<Option<Expr>> {
         return Ok(Some(Expr::Function(with_arguments(function, all))));
     }
     Ok(None)
+}
+
+/// What aggregates a list: a function that does, or the aggregate over its elements.
+fn list_aggregate(function: &Function, list: &FunctionArg, aggregate: &str, rest: &[FunctionArg]) -> Result<Expr> {
+    let named = format!("list_{aggregate}");
+    let count = rest.len() + 1;
+    let takes = |f: ScalarFunction| f.definition().overloads.iter().any(|o| o.parameters.len() == count);
+    let is_there = ScalarFunction::find(&named).is_some_and(takes) || Composed::find(&named, count).is_some();
+    if is_there {
+        let mut made = with_arguments(function, std::iter::once(list).chain(rest).cloned().collect());
+        made.name = ObjectName(vec![ObjectNamePart::Identifier(Ident::new(named))]);
+        return Ok(Expr::Function(made));
+    }
+    let mut call = call_of(Ident::new(aggregate), vec![Expr::Identifier(Ident::with_quote('"', ELEMENT))]);
+    if let FunctionArguments::List(list) = &mut call.args {
+        list.args.extend(rest.iter().cloned());
+    }
+    let text = format!(
+        "CASE WHEN \"#list\" IS NOT NULL THEN (SELECT \"#call\" FROM unnest(\"#list\") \"#l\" (\"{ELEMENT}\")) END"
+    );
+    let wrong = |error: ParserError| Error::internal(format!("{text}: {error}"));
+    let mut parser = Parser::new(&MorselDialect).try_with_sql(&text).map_err(wrong)?;
+    let mut all = parser.parse_expr().map_err(wrong)?;
+    let given = unnamed(list).cloned();
+    walk::change_each_expr(&mut all, |expr| match expr {
+        Expr::Identifier(ident) if ident.value == "#list" => {
+            if let Some(given) = &given {
+                *expr = Expr::Nested(Box::new(given.clone()));
+            }
+        }
+        Expr::Identifier(ident) if ident.value == "#call" => *expr = Expr::Function(call.clone()),
+        _ => {}
+    });
+    Ok(all)
 }
 
 /// What `current_timestamp(2)` and its like are cast to.

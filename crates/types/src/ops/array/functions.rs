@@ -154,6 +154,18 @@ pub fn sort(array: &str, element: SqlType, descending: bool, nulls_first: bool) 
     finish(ordered.concat())
 }
 
+/// The numbers of the elements, from 0, in their order; of equal ones the first comes first.
+pub fn places_in_order(array: &str, element: SqlType, descending: bool, nulls_first: bool) -> Vec<usize> {
+    let all: Vec<&[u8]> = raw(array, element).collect();
+    let (nulls, mut values): (Vec<usize>, Vec<usize>) = (0..all.len()).partition(|&at| is_null(all[at]));
+    if descending {
+        values.sort_by_key(|&at| Reverse(all[at]));
+    } else {
+        values.sort_by_key(|&at| all[at]);
+    }
+    if nulls_first { [nulls, values].concat() } else { [values, nulls].concat() }
+}
+
 /// The elements the other way round.
 pub fn reverse(array: &str, element: SqlType) -> Result<Value> {
     let all: Vec<&[u8]> = raw(array, element).collect();

@@ -1,9 +1,10 @@
-//! PostgreSQL's text form: `{1,NULL,"a b"}`, `{{1,2},{3,4}}`.
+//! PostgreSQL's text form: `{1,NULL,"a b"}`, `{{1,2},{3,4}}`. DuckDB's, `[1, NULL, 'a b']`, is read, too.
 
 use base::{Error, Result, SqlState};
 
 use super::{Elements, encode};
 use crate::ops::cast::{TooLong, assign_value, cast_value, write_value};
+use crate::ops::structure;
 use crate::{SqlType, Value};
 
 /// Appends the text form of an array.
@@ -52,6 +53,9 @@ fn quote(out: &mut String, start: usize) {
 
 /// Reads the text form of an array.
 pub fn parse(text: &str, element: SqlType, too_long: TooLong) -> Result<Value> {
+    if let Some(elements) = structure::listed(text) {
+        return listed(&elements, element, too_long);
+    }
     let mut reader = Reader { text, at: 0, too_long };
     reader.skip_spaces();
     let value = reader.array(element)?;
@@ -60,6 +64,21 @@ pub fn parse(text: &str, element: SqlType, too_long: TooLong) -> Result<Value> {
         return Err(reader.malformed("Junk after closing right brace."));
     }
     Ok(value)
+}
+
+/// The array of elements as DuckDB writes them.
+fn listed(elements: &[(String, bool)], element: SqlType, too_long: TooLong) -> Result<Value> {
+    let value = |(text, quoted): &(String, bool)| match text {
+        text if !quoted && text.eq_ignore_ascii_case("null") => Ok(Value::Null),
+        text => {
+            let text = Value::str(text.as_str());
+            match too_long {
+                TooLong::Cut => cast_value(&text, SqlType::Text, element),
+                TooLong::Refuse => assign_value(&text, SqlType::Text, element),
+            }
+        }
+    };
+    encode(&elements.iter().map(value).collect::<Result<Vec<_>>>()?, element)
 }
 
 struct Reader<'a> {

@@ -62,7 +62,7 @@ impl std::str::FromStr for Field {
             "isoyear" => Self::IsoYear,
             "quarter" | "qtr" => Self::Quarter,
             "month" | "months" | "mon" | "mons" => Self::Month,
-            "week" | "weeks" | "w" => Self::Week,
+            "week" | "weeks" | "w" | "yearweek" => Self::Week,
             "day" | "days" | "d" => Self::Day,
             "doy" | "dayofyear" => Self::DayOfYear,
             "dow" | "dayofweek" => Self::DayOfWeek,

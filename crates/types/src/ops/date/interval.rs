@@ -187,6 +187,7 @@ impl Draft {
             "century" | "centuries" | "cent" | "c" => months(1200),
             "decade" | "decades" | "dec" | "decs" => months(120),
             "year" | "years" | "y" | "yr" | "yrs" => months(12),
+            "quarter" | "quarters" => months(3),
             "month" | "months" | "mon" | "mons" => {
                 let (days, micros) = day(settle(fraction * 30.0));
                 self.add(whole, days, micros, negative);

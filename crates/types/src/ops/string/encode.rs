@@ -143,35 +143,43 @@ pub fn regexp_escape(text: &str) -> String {
     out
 }
 
-fn is_separator(c: char) -> bool {
-    c == '/' || c == '\\'
+/// What parts of paths stand between, by its name; both kinds if that is no other one.
+fn separators(name: &str) -> &'static [char] {
+    match name {
+        "forward_slash" | "system" => &['/'],
+        "backslash" => &['\\'],
+        _ => &['/', '\\'],
+    }
 }
 
-/// `parse_dirname(path)`: the first folder of a path.
-pub fn first_folder(path: &str) -> &str {
-    match path.find(is_separator) {
+/// `parse_dirname(path, separator)`: the first folder of a path.
+pub fn first_folder<'t>(path: &'t str, separator: &str) -> &'t str {
+    match path.find(separators(separator)) {
         Some(0) => &path[..1],
         Some(end) => &path[..end],
         None => "",
     }
 }
 
-/// `parse_dirpath(path)`: what is before the last separator.
-pub fn folder(path: &str) -> &str {
-    match path.rfind(is_separator) {
-        Some(0) => &path[..1],
-        Some(end) => &path[..end],
-        None => "",
-    }
+/// `parse_dirpath(path, separator)`: what is before the last separator.
+pub fn folder<'t>(path: &'t str, separator: &str) -> &'t str {
+    path.rfind(separators(separator)).map_or("", |end| &path[..end])
 }
 
-/// `parse_filename(path)`: what is behind the last separator, without its extension if that is asked for.
-pub fn file_name(path: &str, without_extension: bool) -> &str {
-    let name = &path[path.rfind(is_separator).map_or(0, |at| at + 1)..];
+/// `parse_filename(path, trimmed, separator)`: what is behind the last separator, without its extension if that is asked for.
+pub fn file_name<'t>(path: &'t str, without_extension: bool, separator: &str) -> &'t str {
+    let name = &path[path.rfind(separators(separator)).map_or(0, |at| at + 1)..];
     match name.rfind('.').filter(|&dot| without_extension && dot > 0) {
         Some(dot) => &name[..dot],
         None => name,
     }
+}
+
+/// `parse_path(path, separator)`: the names in a path, and what it begins with if that is a separator.
+pub fn parts_of_path<'t>(path: &'t str, separator: &str) -> impl Iterator<Item = &'t str> {
+    let separators = separators(separator);
+    let root = path.get(..1).filter(|first| first.starts_with(separators));
+    root.into_iter().chain(path.split(separators).filter(|part| !part.is_empty()))
 }
 
 /// `unicode(text)`: the number of the first character, -1 if there is none.

@@ -29,6 +29,8 @@ struct Spec {
     alternate: bool,
     width: usize,
     precision: Option<usize>,
+    /// What stands between thousands.
+    thousands: Option<char>,
 }
 
 #[cold]
@@ -76,6 +78,7 @@ fn specification(text: &str) -> Result<(Spec, char, &str)> {
             '+' => spec.plus = true,
             ' ' => spec.blank = true,
             '#' => spec.alternate = true,
+            ',' | '\'' | '_' => spec.thousands = Some(*flag),
             _ => break,
         }
         characters.next();
@@ -108,10 +111,26 @@ fn number(characters: &mut Peekable<CharIndices<'_>>, most: usize) -> Result<Opt
     Ok(found)
 }
 
+/// A number with a mark between thousands of what is before its point.
+fn in_thousands(number: &str, mark: char) -> String {
+    let whole = number.bytes().take_while(u8::is_ascii_digit).count();
+    let mut out = String::with_capacity(number.len() + whole / 3);
+    for (at, digit) in number.chars().enumerate() {
+        if at > 0 && at < whole && (whole - at).is_multiple_of(3) {
+            out.push(mark);
+        }
+        out.push(digit);
+    }
+    out
+}
+
 fn write_value(out: &mut String, spec: &Spec, conversion: char, value: Formatted<'_>) -> Result<()> {
     let misfit = |kind: &str| Err(wrong(format!("invalid type specifier \"{conversion}\" for a value of type {kind}")));
     let (negative, body) = match (value, conversion) {
-        (Formatted::Integer(n), 'd' | 'i' | 'u') => (n < 0, n.unsigned_abs().to_string()),
+        (Formatted::Integer(n), 'd' | 'i' | 'u') => {
+            let digits = n.unsigned_abs().to_string();
+            (n < 0, spec.thousands.map_or(digits.clone(), |mark| in_thousands(&digits, mark)))
+        }
         (Formatted::Integer(n), 'x') => {
             (n < 0, format!("{}{:x}", if spec.alternate { "0x" } else { "" }, n.unsigned_abs()))
         }
@@ -127,7 +146,9 @@ fn write_value(out: &mut String, spec: &Spec, conversion: char, value: Formatted
         }
         (Formatted::Integer(_), _) => return misfit("int"),
         (Formatted::Double(x), 'f' | 'F' | 'e' | 'E' | 'g' | 'G') => {
-            (x.is_sign_negative() && !x.is_nan(), of_double(x.abs(), spec, conversion))
+            let digits = of_double(x.abs(), spec, conversion);
+            let marked = spec.thousands.filter(|_| x.is_finite()).map(|mark| in_thousands(&digits, mark));
+            (x.is_sign_negative() && !x.is_nan(), marked.unwrap_or(digits))
         }
         (Formatted::Double(_), _) => return misfit("double"),
         (Formatted::Text(text), 's') => {
