@@ -5,6 +5,7 @@
 //! What the caller does not say about the dialect and the types, [`dialect`] and [`sniff`] find out.
 
 mod convert;
+mod delimiter;
 pub(crate) mod dialect;
 mod forms;
 mod index;

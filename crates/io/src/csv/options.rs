@@ -15,6 +15,11 @@ use crate::input::{Compression, Means};
 use crate::option::{bad, byte, compression, flag, items, sql_type, typed_columns, unknown};
 use base::helpers::{Helpers, PieceStep};
 
+/// What stands in memory for a delimiter of several characters: the separator of units, which texts have no use for.
+pub(super) const INSTEAD: u8 = 0x1f;
+/// Most bytes of a delimiter.
+const LONGEST: usize = 4;
+
 /// The two text formats of COPY.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum CsvFormat {
@@ -86,6 +91,8 @@ pub struct CsvOptions {
     pub auto_detect: bool,
     /// Between fields.
     pub delimiter: Option<u8>,
+    /// What stands for that in the file, if it is more than a byte.
+    pub long_delimiter: Option<Vec<u8>>,
     /// Around fields; `Some(None)`: nothing.
     pub quote: Option<Option<u8>>,
     /// Before a quote inside of quotes.
@@ -250,6 +257,13 @@ impl CsvOptions {
                             .hint("formats are csv, text, parquet, json and arrow"));
                     }
                 }
+            }
+            // COPY has none of several characters.
+            "delimiter" | "delim" | "sep"
+                if self.auto_detect && (2..=LONGEST).contains(&value.len()) && value != "\\t" =>
+            {
+                self.delimiter = Some(INSTEAD);
+                self.long_delimiter = Some(value.as_bytes().to_vec());
             }
             "delimiter" | "delim" | "sep" => self.delimiter = Some(byte(name, value)?),
             "quote" if value.is_empty() => self.quote = Some(None),

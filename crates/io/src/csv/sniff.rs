@@ -46,6 +46,9 @@ impl Candidates {
     /// Before the first value of what can be a moment or else is text.
     pub const MOMENTS: Self = Self { types: DATE | TIMESTAMP | TIMESTAMPTZ, any: false };
 
+    /// The same of what can be a whole number, too.
+    pub const MOMENTS_AND_INTEGERS: Self = Self { types: Self::MOMENTS.types | INTEGER, any: false };
+
     /// Notes a value.
     pub fn see(&mut self, field: &[u8]) {
         self.any = true;

@@ -127,7 +127,7 @@ fn layout_of(head: &[u8], whole: bool) -> Layout {
 
 /// What the first records are, and how many of how many bytes were looked at.
 fn sample(files: &[Arc<JsonFile>], options: &JsonOptions) -> Result<(Shape, (u64, u64))> {
-    let (mut shape, mut count, mut bytes) = (Shape::default(), 0, 0);
+    let (mut shape, mut count, mut bytes) = (Shape::new(options.guess), 0, 0);
     let wanted = if options.columns.is_some() { 0 } else { options.sample() };
     for file in files {
         let range = file.range(0)?.start..file.input.len();

@@ -6,6 +6,7 @@ use types::SqlType;
 use types::ops::date::Zone;
 
 use super::records::Layout;
+use super::shape::Guess;
 use crate::across;
 use crate::csv::records::MAX_TEXT;
 use crate::input::{Compression, Means};
@@ -19,13 +20,15 @@ const OBJECT: usize = 16 << 20;
 const DEPTH: usize = 32;
 
 /// The names of all options.
-const NAMES: [&str; 9] = [
+const NAMES: [&str; 11] = [
     "format",
     "columns",
     "records",
     "sample_size",
     "maximum_object_size",
     "maximum_depth",
+    "map_inference_threshold",
+    "convert_strings_to_integers",
     "ignore_errors",
     "compression",
     "auto_detect",
@@ -48,6 +51,8 @@ pub struct JsonOptions {
     pub maximum_object_size: usize,
     /// Most levels of values that get a type.
     pub maximum_depth: usize,
+    /// How types are found out.
+    pub guess: Guess,
     /// Values that do not fit are NULL, and so are records that are no JSON.
     pub ignore_errors: bool,
     /// Whether types are found out; otherwise all is `json`.
@@ -76,6 +81,7 @@ impl Default for JsonOptions {
             sample_size: None,
             maximum_object_size: OBJECT,
             maximum_depth: DEPTH,
+            guess: Guess::default(),
             ignore_errors: false,
             auto_detect: true,
             compression: None,
@@ -136,6 +142,9 @@ impl JsonOptions {
                 let depth: usize = value.parse().map_err(|_| bad(name, value))?;
                 self.maximum_depth = depth.min(DEPTH);
             }
+            "map_inference_threshold" if value == "-1" => self.guess.members = usize::MAX,
+            "map_inference_threshold" => self.guess.members = value.parse().map_err(|_| bad(name, value))?,
+            "convert_strings_to_integers" => self.guess.integers_in_texts = flag(name, value)?,
             "ignore_errors" => self.ignore_errors = flag(name, value)?,
             "auto_detect" => self.auto_detect = flag(name, value)?,
             "compression" => self.compression = compression(name, value)?,

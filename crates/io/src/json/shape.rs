@@ -18,8 +18,20 @@ const STRING: u8 = 16;
 const OBJECT: u8 = 32;
 const ARRAY: u8 = 64;
 
-/// An object within a record that has more members than these has names for values, not columns: it is a map.
-const MEMBERS: usize = 200;
+/// How types are found out.
+#[derive(Clone, Copy, Debug)]
+pub struct Guess {
+    /// An object within a record that has more members than these has names for values, not columns: it is a map.
+    pub members: usize,
+    /// Texts that are whole numbers are such.
+    pub integers_in_texts: bool,
+}
+
+impl Default for Guess {
+    fn default() -> Self {
+        Self { members: 200, integers_in_texts: false }
+    }
+}
 
 /// What the values at one place were so far; null is any.
 #[derive(Clone)]
@@ -31,22 +43,21 @@ pub struct Shape {
     /// Of an array's elements, or of a map's values.
     items: Option<Box<Shape>>,
     is_map: bool,
-}
-
-impl Default for Shape {
-    fn default() -> Self {
-        Self {
-            kinds: 0,
-            texts: Candidates::MOMENTS,
-            fields: Vec::new(),
-            by_name: HashMap::new(),
-            items: None,
-            is_map: false,
-        }
-    }
+    guess: Guess,
 }
 
 impl Shape {
+    /// Before the first value.
+    pub fn new(guess: Guess) -> Self {
+        let texts = if guess.integers_in_texts { Candidates::MOMENTS_AND_INTEGERS } else { Candidates::MOMENTS };
+        Self { kinds: 0, texts, fields: Vec::new(), by_name: HashMap::new(), items: None, is_map: false, guess }
+    }
+
+    fn items(&mut self) -> &mut Self {
+        let guess = self.guess;
+        self.items.get_or_insert_with(|| Box::new(Self::new(guess)))
+    }
+
     /// Notes a value, which is JSON without blanks around it. What lies more than `depth` levels below is not looked at.
     pub fn see(&mut self, value: &str, depth: usize) -> Result<()> {
         self.note(value, depth, usize::MAX)
@@ -66,13 +77,15 @@ impl Shape {
             Kind::Object => {
                 for (at, (key, value)) in members(value).enumerate() {
                     let key = unescaped(key)?;
-                    self.member(at, &key, most).note(value, depth - 1, MEMBERS)?;
+                    let members = self.guess.members;
+                    self.member(at, &key, most).note(value, depth - 1, members)?;
                 }
                 OBJECT
             }
             Kind::Array => {
-                let of = self.items.get_or_insert_default();
-                items(value).try_for_each(|item| of.note(item, depth - 1, MEMBERS))?;
+                let members = self.guess.members;
+                let of = self.items();
+                items(value).try_for_each(|item| of.note(item, depth - 1, members))?;
                 ARRAY
             }
         };
@@ -82,7 +95,7 @@ impl Shape {
     /// The shape of the member of that name, which is the one of that number in its object.
     fn member(&mut self, at: usize, key: &str, most: usize) -> &mut Self {
         if self.is_map {
-            return self.items.get_or_insert_default();
+            return self.items();
         }
         // Objects have their members in one order most of the time.
         if self.fields.get(at).is_some_and(|(name, _)| name == key) {
@@ -92,14 +105,14 @@ impl Shape {
             return &mut self.fields[known].1;
         }
         if self.fields.len() == most {
-            let mut all = self.items.take().unwrap_or_default();
+            let mut all = self.items.take().unwrap_or_else(|| Box::new(Self::new(self.guess)));
             self.by_name.clear();
             std::mem::take(&mut self.fields).into_iter().for_each(|(_, field)| all.merge(field));
             self.is_map = true;
             return self.items.insert(all);
         }
         self.by_name.insert(key.to_owned(), self.fields.len());
-        self.fields.push((key.to_owned(), Self::default()));
+        self.fields.push((key.to_owned(), Self::new(self.guess)));
         let last = self.fields.len() - 1;
         &mut self.fields[last].1
     }
@@ -109,10 +122,10 @@ impl Shape {
         self.texts.merge(other.texts);
         self.is_map |= other.is_map;
         if let Some(of) = other.items {
-            self.items.get_or_insert_default().merge(*of);
+            self.items().merge(*of);
         }
         for (at, (name, field)) in other.fields.into_iter().enumerate() {
-            self.member(at, &name, MEMBERS).merge(field);
+            self.member(at, &name, self.guess.members).merge(field);
         }
     }
 

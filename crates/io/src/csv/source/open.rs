@@ -10,6 +10,7 @@ use types::ops::string::strip_accents;
 
 use super::{CsvSource, Lines, TextFile};
 use crate::csv::convert::Reader;
+use crate::csv::delimiter;
 use crate::csv::dialect::{self, Dialect};
 use crate::csv::options::{CsvFormat, CsvOptions, Header};
 use crate::csv::records::MAX_TEXT;
@@ -53,10 +54,14 @@ pub fn open_csv(paths: &[PathBuf], options: &CsvOptions) -> Result<Arc<dyn FileS
     Ok(Arc::new(open(inputs.collect::<Result<_>>()?, options)?))
 }
 
-/// A file whose characters are written in UTF-8.
+/// A file whose characters are written in UTF-8, and whose delimiters are bytes.
 fn in_utf8(input: Input, name: &str, options: &CsvOptions) -> Result<Input> {
-    match options.encoding {
-        Some(encoding) => encoding.decoded(&input, name, options.means()),
+    let input = match options.encoding {
+        Some(encoding) => encoding.decoded(&input, name, options.means())?,
+        None => input,
+    };
+    match &options.long_delimiter {
+        Some(delimiter) => delimiter::replaced(&input, name, delimiter, options),
         None => Ok(input),
     }
 }
