@@ -45,8 +45,14 @@ fn text_of(columns: &[(String, SqlType)]) -> String {
         };
         let of_number =
             |call: String| if sql_type.is_numeric() { format!("{call}::text") } else { "NULL::text".into() };
-        let quartile = |fraction: &str| {
-            of_number(format!("percentile_cont({fraction}) WITHIN GROUP (ORDER BY c{at}::double precision)"))
+        let is_moment = matches!(sql_type, SqlType::Date | SqlType::Timestamp | SqlType::Timestamptz);
+        let mean = match is_moment {
+            true => format!("CAST(avg(c{at}) FILTER (WHERE isfinite(c{at})) AS text)"),
+            false => of_number(format!("avg(c{at}::double precision)")),
+        };
+        let quartile = |fraction: &str| match is_moment {
+            true => format!("percentile_disc({fraction}) WITHIN GROUP (ORDER BY c{at})::text"),
+            false => of_number(format!("percentile_cont({fraction}) WITHIN GROUP (ORDER BY c{at}::double precision)")),
         };
         let _ = write!(
             text,
@@ -57,7 +63,7 @@ fn text_of(columns: &[(String, SqlType)]) -> String {
             literal(&sql_type.to_string()),
             bound("min"),
             bound("max"),
-            of_number(format!("avg(c{at}::double precision)")),
+            mean,
             of_number(format!("stddev(c{at}::double precision)")),
             quartile("0.25"),
             quartile("0.5"),

@@ -1,5 +1,6 @@
 //! What values are, and what they have.
 
+use types::ops::json::scan::{Kind, items, kind, members};
 use types::ops::json::{self, Part};
 use types::{SqlType, Value};
 
@@ -46,10 +47,10 @@ pub(in crate::scalar) const ROWS: &[Scalar] = &[
         &[over(&[Json, Json], SqlType::Bool), over(&[Jsonb, Jsonb], SqlType::Bool)],
         |c| {
             let [whole, part] = [json::normal_form(c.text(0)?)?, json::normal_form(c.text(1)?)?];
-            Ok(Value::Bool(json::contains(&whole, &part)))
+            Ok(Value::Bool(is_within(&whole, &part)))
         },
-        "Whether the first value has all that the second has.",
-        ("json_contains('{\"a\": 1, \"b\": 2}', '{\"b\": 2}')", "true"),
+        "Whether the first value, or one within it, has all that the second has.",
+        ("json_contains('{\"a\": {\"b\": 2, \"c\": 3}}', '{\"b\": 2}')", "true"),
     ),
     Scalar::new(
         "jsonb_exists",
@@ -107,3 +108,19 @@ pub(in crate::scalar) const ROWS: &[Scalar] = &[
     )
     .or_null(),
 ];
+
+/// Whether a value, or one within it, has all that another has.
+fn is_within(whole: &str, part: &str) -> bool {
+    let mut values = vec![whole];
+    while let Some(value) = values.pop() {
+        if json::contains(value, part) {
+            return true;
+        }
+        match kind(value) {
+            Kind::Object => values.extend(members(value).map(|(_, member)| member)),
+            Kind::Array => values.extend(items(value)),
+            _ => {}
+        }
+    }
+    false
+}
