@@ -12,7 +12,7 @@ use super::chained::with_first;
 use super::json::along;
 use crate::bind::coerce::{cast_to, closed, is_untyped, unify};
 use crate::bind::type_name::array_of;
-use crate::bind::{Binder, fold, unsupported};
+use crate::bind::{Binder, unsupported};
 
 impl Binder<'_> {
     /// `ARRAY[...]` or `[...]`, of elements of a type if it is known.
@@ -106,7 +106,7 @@ impl Binder<'_> {
             left = rest;
             let subscript = match access {
                 AccessExpr::Dot(ast::Expr::Identifier(field)) => {
-                    value = self.struct_field(value, &fold(field), position)?;
+                    value = self.member(value, field, position)?;
                     continue;
                 }
                 AccessExpr::Dot(ast::Expr::Function(function)) => {

@@ -4,10 +4,11 @@
 use base::{Error, Result, SqlState};
 use functions::ScalarFunction as F;
 use plan::{Expr, ExprKind};
-use sqlparser::ast::{self, DictionaryField, FunctionArg, FunctionArgExpr, FunctionArguments, Ident};
+use sqlparser::ast::{self, BinaryOperator, DictionaryField, FunctionArg, FunctionArgExpr, FunctionArguments, Ident};
 use types::ops::{array, structure};
 use types::{SqlType, StructField, Value};
 
+use super::json::json_operator;
 use super::named::no_function;
 use crate::bind::coerce::known;
 use crate::bind::type_name::struct_of;
@@ -92,13 +93,29 @@ impl Binder<'_> {
             }
             _ => None,
         };
-        let Some((mut value, fields)) = begin.filter(|(value, _)| value.sql_type.structure().is_some()) else {
+        let has_members = |of: SqlType| of.structure().is_some() || of.is_json() || of.map().is_some();
+        let Some((mut value, fields)) = begin.filter(|(value, _)| has_members(value.sql_type)) else {
             return Err(error);
         };
         for field in fields {
-            value = self.struct_field(value, &fold(field), self.text.at(first))?;
+            value = self.member(value, field, self.text.at(first))?;
         }
         Ok(value)
+    }
+
+    /// What a name behind a point means: the field of a struct, the member of an object in JSON, the value of a key of a map.
+    pub(super) fn member(&mut self, value: Expr, name: &Ident, position: Option<u32>) -> Result<Expr> {
+        // Keys are as they are written.
+        let key = || Expr::constant(Value::str(name.value.as_str()), SqlType::Text);
+        if value.sql_type.is_json()
+            && let Some(member) = json_operator(&BinaryOperator::Arrow, &value, &key(), position)
+        {
+            return member;
+        }
+        match value.sql_type.map() {
+            Some(of) if of.key.is_string() => self.map_value(value, key(), of, position),
+            _ => self.struct_field(value, &fold(name), position),
+        }
     }
 
     /// The fields of a column that is a struct.
