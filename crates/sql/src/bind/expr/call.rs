@@ -261,12 +261,7 @@ impl Binder<'_> {
     }
 
     /// A call of a scalar function.
-    pub(super) fn call_by_name(
-        &mut self,
-        name: &str,
-        arguments: &[&ast::Expr],
-        position: Option<u32>,
-    ) -> Result<Expr> {
+    pub(super) fn call_by_name(&mut self, name: &str, arguments: &[&ast::Expr], position: Option<u32>) -> Result<Expr> {
         if let Some(made) = self.map_call(name, arguments, position)? {
             return Ok(made);
         }
