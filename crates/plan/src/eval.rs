@@ -4,6 +4,7 @@
 //! Evaluation is three-valued and lazy exactly as [`ExprKind`] says: an error in an operand that is not needed does not
 //! happen.
 
+mod integers;
 mod row;
 #[cfg(test)]
 mod tests;
