@@ -35,9 +35,12 @@ enum Argument {
     Of(usize, SqlType, ArgumentUse),
 }
 
-/// The last plan by which a statement has run, and if that can be run directly, how.
+/// A plan, and if it can be run directly, how.
+type Run = (Arc<Kept>, Option<Arc<Direct>>);
+
+/// The last plan by which a statement has run.
 #[derive(Default)]
-pub(crate) struct LastRun(Mutex<Option<(Arc<Kept>, Option<Arc<Direct>>)>>);
+pub(crate) struct LastRun(Mutex<Option<Run>>);
 
 impl LastRun {
     /// How it is run directly, if that is known.

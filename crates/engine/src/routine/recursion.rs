@@ -134,7 +134,6 @@ impl Wanted {
                 }
                 Op::Map { columns, .. } => {
                     let computed = columns.iter().map(|(_, expr)| eval_in(expr, &scope)).collect::<Result<Vec<_>>>()?;
-                    drop(scope);
                     names.extend(columns.iter().map(|(column, _)| *column));
                     values.extend(computed);
                 }
@@ -171,8 +170,11 @@ fn wanted_of(plan: &Plan, cte: CteId) -> Option<Wanted> {
     Some(wanted)
 }
 
+/// The columns that are read of a recursion, with their names above, and what is done to its rows.
+type Above = (Vec<(ColumnId, ColumnId)>, Vec<Node>);
+
 /// What is read of a recursion, and what is done to its rows, if no call and nothing but filters and maps is in between.
-fn below_limit(node: &Node, cte: CteId) -> Option<(Vec<(ColumnId, ColumnId)>, Vec<Node>)> {
+fn below_limit(node: &Node, cte: CteId) -> Option<Above> {
     match &node.op {
         Op::CteScan { cte: read, columns } if *read == cte => Some((columns.clone(), Vec::new())),
         Op::Filter { input, .. } | Op::Map { input, .. } => {

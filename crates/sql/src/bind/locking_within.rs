@@ -48,7 +48,7 @@ fn is_of_one(query: &ast::Query) -> bool {
     let Some(ast::LimitClause::LimitOffset { limit: Some(ast::Expr::Value(value)), .. }) = &query.limit_clause else {
         return false;
     };
-    matches!(&value.value, ast::Value::Number(number, _) if number.to_string() == "1")
+    matches!(&value.value, ast::Value::Number(number, _) if number == "1")
 }
 
 /// An error in a subquery, if it has such a name, that says why there is no such column.

@@ -105,7 +105,7 @@ pub(crate) struct CopyAst {
     pub target_span: Span,
     pub options: Vec<(String, String)>,
     /// Which rows of a file are taken.
-    pub condition: Option<Expr>,
+    pub condition: Option<Box<Expr>>,
 }
 
 /// What COPY copies.
@@ -360,7 +360,7 @@ fn copy(parser: &mut Parser<'_>) -> Result<CopyAst> {
     }
     let is_conditional = !to && parser.parse_keyword(Keyword::WHERE);
     let condition = is_conditional.then(|| parser.parse_expr()).transpose()?;
-    Ok(CopyAst { subject, to, target, target_span: token.span, options, condition })
+    Ok(CopyAst { subject, to, target, target_span: token.span, options, condition: condition.map(Box::new) })
 }
 
 /// The form before PostgreSQL 9.0: `CSV HEADER DELIMITER ','`.

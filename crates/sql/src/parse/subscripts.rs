@@ -20,9 +20,9 @@ pub(crate) type Subscripts = Vec<Vec<Subscript>>;
 #[derive(Clone, Debug)]
 pub(crate) enum Subscript {
     /// An element of an array, or of a document.
-    At(Expr),
+    At(Box<Expr>),
     /// Elements from one to another.
-    Slice(Option<Expr>, Option<Expr>),
+    Slice(Option<Box<Expr>>, Option<Box<Expr>>),
 }
 
 /// The tokens without the subscripts, and these.
@@ -89,10 +89,11 @@ pub(super) fn take(mut tokens: Vec<TokenWithSpan>) -> Result<(Vec<TokenWithSpan>
 fn subscript(parser: &mut Parser<'_>) -> Result<Subscript, ParserError> {
     let from = if parser.peek_token_ref().token == Token::Colon { None } else { Some(parser.parse_expr()?) };
     if !parser.consume_token(&Token::Colon) {
-        return from.map_or_else(|| parser.expected("a subscript", parser.peek_token()), |at| Ok(Subscript::At(at)));
+        return from
+            .map_or_else(|| parser.expected("a subscript", parser.peek_token()), |at| Ok(Subscript::At(Box::new(at))));
     }
     let to = if parser.peek_token_ref().token == Token::EOF { None } else { Some(parser.parse_expr()?) };
-    Ok(Subscript::Slice(from, to))
+    Ok(Subscript::Slice(from.map(Box::new), to.map(Box::new)))
 }
 
 /// Where the columns stand that INSERT names; nowhere, if it names none.

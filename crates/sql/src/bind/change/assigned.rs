@@ -219,7 +219,7 @@ impl Binder<'_> {
         if sql_type == SqlType::Jsonb {
             let jsonb = |text: &str| cast_to(Expr::constant(Value::str(text), SqlType::Null), SqlType::Jsonb);
             let steps = subscripts.iter().map(|subscript| match subscript {
-                Subscript::At(step) => Ok(step),
+                Subscript::At(step) => Ok(&**step),
                 Subscript::Slice(..) => {
                     let message = "jsonb subscript does not support slices";
                     Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message))
@@ -241,7 +241,7 @@ impl Binder<'_> {
             Subscript::At(at) => at,
             Subscript::Slice(from, to) if rest.is_empty() => {
                 let bounds = [(from, i64::MIN), (to, i64::MAX)];
-                let bounds = bounds.map(|(written, otherwise)| self.bound_of(written.as_ref(), otherwise));
+                let bounds = bounds.map(|(written, otherwise)| self.bound_of(written.as_deref(), otherwise));
                 let [from, to] = bounds;
                 return with_slice(old, (from?, to?), assign(value, sql_type, name)?, element);
             }
