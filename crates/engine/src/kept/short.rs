@@ -331,20 +331,19 @@ impl Short {
         key: &[usize],
         arguments: &[Value],
     ) -> Option<Vec<u64>> {
-        let Step::Values { first, rows } = &self.root else { return None };
         let run = self.frame_of(arguments);
         let of_schema = relation.schema().attributes();
-        let of_row = |row: &Vec<Formula>| {
+        let of_row = |row: usize| {
             let part = |part: &usize| {
                 let place = self.output[attributes.iter().position(|a| a == part)?];
-                let formula = row.get(place.checked_sub(*first)?)?;
-                formula.is_of_arguments.then(|| run.value(formula))?
+                let formula = self.root.given(place, row).filter(|formula| formula.is_of_arguments)?;
+                run.value(formula)
             };
             let values = key.iter().map(part).collect::<Option<Vec<Value>>>()?;
             let typed = key.iter().zip(&values).map(|(part, value)| (of_schema[*part].sql_type, value));
             access::hash_of(typed)
         };
-        if key.is_empty() { None } else { rows.iter().map(of_row).collect() }
+        if key.is_empty() { None } else { (0..self.root.rows_given()?).map(of_row).collect() }
     }
 
     /// A run that has arguments and nothing else.
@@ -397,6 +396,29 @@ impl Step {
             Self::Scan(access) => access.key.is_some(),
             Self::Filter { input, .. } | Self::Map { input, .. } => input.is_of_one_row(),
             _ => false,
+        }
+    }
+
+    /// How many rows the query gives, if they are those that it says itself.
+    fn rows_given(&self) -> Option<usize> {
+        match self {
+            Self::Values { rows, .. } => Some(rows.len()),
+            Self::Map { input, .. } | Self::Filter { input, .. } => input.rows_given(),
+            _ => None,
+        }
+    }
+
+    /// What is at a place in one of these rows.
+    fn given(&self, place: Place, row: usize) -> Option<&Formula> {
+        match self {
+            Self::Values { first, rows } => rows.get(row)?.get(place.checked_sub(*first)?),
+            Self::Filter { input, .. } => input.given(place, row),
+            Self::Map { input, columns } => match columns.iter().find(|(own, _)| *own == place) {
+                None => input.given(place, row),
+                Some((_, formula)) if formula.is_of_arguments => Some(formula),
+                Some((_, formula)) => input.given(formula.expr.place()?, row),
+            },
+            _ => None,
         }
     }
 
