@@ -77,6 +77,7 @@ impl Binder<'_> {
             b.names.level().scope = scope;
             let Resolved { node, row, updated, set } =
                 b.resolved(node, &proposed, (&columns, id), (&name, &table), &on.action)?;
+            let node = if insert.returning.is_some() { b.with_mark(node, id) } else { node };
             let moves = table.has_key_among(&updated);
             let events = match on.action {
                 OnConflictAction::DoUpdate(_) => &[Event::Insert, Event::Update][..],
@@ -95,6 +96,19 @@ impl Binder<'_> {
             let returning = returning.map(|items| Returning { items, columns: &columns, versions: Versions::Both });
             b.change(name, table, (kind, fires), attributes, Some(id), bound, returning)
         })
+    }
+
+    /// RETURNING tells by `xmax` which rows were inserted: theirs is 0, as PostgreSQL has it; that of others is not.
+    fn with_mark(&mut self, node: Node, id: ColumnId) -> Node {
+        let number = |number| Expr::constant(types::Value::Int(number), SqlType::BigInt);
+        let is_new = Expr::new(ExprKind::IsNull(Box::new(self.plan.reference(id))), SqlType::Bool);
+        let kind = ExprKind::Case { branches: vec![(is_new, number(0))], otherwise: Box::new(number(1)) };
+        let mark = Expr::new(kind, SqlType::BigInt);
+        let (name, column) = ("xmax".to_owned(), self.plan.column_for("xmax", &mark));
+        if let Some(target) = self.names.level().scope.relations.first_mut() {
+            target.hidden = Some(ScopeColumn { name, column });
+        }
+        Node::new(Op::Map { input: Box::new(node), columns: vec![(column, mark)] })
     }
 
     /// The rows that are left, inserted or updated.
