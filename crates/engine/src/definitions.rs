@@ -279,6 +279,9 @@ fn create_table(name: &str, table: &Table, kinship: Option<&Kinship>, catalog: &
         _ => {}
     }
     sql.push(';');
+    if let Some(key) = table.relation.partition_key() {
+        sql += &format!("\nALTER TABLE {name} SET (partition_key = {});", quoted(&schema.attributes()[key].name));
+    }
     sql
 }
 

@@ -47,6 +47,8 @@ use short::{Row, Short};
 /// A plan that holds for a statement, with what it takes for this run.
 pub(crate) struct Fit {
     pub kept: Arc<Kept>,
+    /// Of its rows.
+    columns: Arc<[Field]>,
     arguments: Arguments,
     /// By its short plan, or not at all.
     only_short: bool,
@@ -70,12 +72,12 @@ impl Kept {
         if !environment.database.0.catalog.is_as(&self.catalog) || !environment.temporary.snapshot().is_empty() {
             return None;
         }
-        Some(Fit { kept: self.clone(), arguments: self.arguments(text)?, only_short: false })
+        Fit::new(self, text)
     }
 }
 
 /// The rows of a short plan, of these columns; none if it has to be run in another way. Whoever watches sees a pipeline: it is run as others.
-pub(crate) fn short_rows(
+fn short_rows(
     environment: &Environment,
     (short, columns): (&Short, &Arc<[Field]>),
     arguments: Vec<Value>,
@@ -97,7 +99,8 @@ pub(crate) fn short_rows(
 impl Fit {
     /// A plan that was just made for a statement.
     pub fn new(kept: &Arc<Kept>, text: Text<'_>) -> Option<Self> {
-        Some(Self { kept: kept.clone(), arguments: kept.arguments(text)?, only_short: false })
+        let (columns, arguments) = (kept.columns.clone(), kept.arguments(text)?);
+        Some(Self { kept: kept.clone(), columns, arguments, only_short: false })
     }
 
     /// The same by its short plan alone, if it has one: microseconds.
@@ -112,7 +115,7 @@ impl Fit {
     /// Runs the statement. None: nothing has happened, and it has to be run the long way. Foreign keys are `looked_after` by
     /// whoever calls this, or not.
     pub fn run(self, environment: &Environment, looked_after: bool) -> Option<Result<QueryResult>> {
-        let Self { kept, arguments, only_short } = self;
+        let Self { kept, columns, mut arguments, only_short } = self;
         if let Some(block) = environment.block.as_ref().filter(|block| block.is_told())
             && let Err(error) =
                 block.needs(Needs::of_kept(&kept, &arguments.values, block.control())?, &environment.call)
@@ -127,13 +130,17 @@ impl Fit {
                     Some(block) => block.snapshot(relation),
                     None => relation.snapshot_of(view.get_or_init(|| environment.database.0.clock.view()).clone()),
                 };
-                let run = |short| short_rows(environment, (short, &kept.columns), arguments.values.clone(), &snapshot);
+                let run = |short| {
+                    // Pipelines would want them, too.
+                    let values =
+                        if only_short { std::mem::take(&mut arguments.values) } else { arguments.values.clone() };
+                    short_rows(environment, (short, &columns), values, &snapshot)
+                };
                 match short.as_ref().map(run).transpose() {
                     Ok(Some(Some(found))) => Ok(found),
                     Ok(_) if only_short => return None,
                     Ok(_) => {
                         let sources: IdMap<TableId, Source> = kept.sources(&snapshot)?;
-                        let columns = kept.columns.clone();
                         prepared
                             .as_ref()?
                             .start(environment, sources, Some(arguments), false, environment.call.token())

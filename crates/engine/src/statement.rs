@@ -146,10 +146,7 @@ fn dispatch(environment: &mut Environment, statement: Statement) -> Result<Query
         // Whoever runs texts has run them.
         Statement::Script { .. } => Err(Error::internal("a script that was not run")),
         Statement::Relate(relate) => definition::relate(environment, relate),
-        Statement::SetPartitionKey { table, column } => {
-            crate::source::Source::relation(&table)?.set_partition_key(column);
-            Ok(QueryResult::done(Tag::Done("ALTER TABLE")))
-        }
+        Statement::SetPartitionKey { table, column } => definition::set_partition_key(&table, column),
         Statement::Nothing(what) => Ok(QueryResult::done(Tag::Done(what))),
         Statement::Told(what, message) => Ok(session::told(environment, what, message)),
         Statement::SetVariable { name, plan } => session::set_variable(environment, name, plan),

@@ -1,19 +1,15 @@
 //! Statements of procedures that run by short plans. One that is run again has the same text, parameters of the same types, and as long as
 //! the catalog is the same one, the same plan: what has to be found out for others each time is found out once.
 
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use base::Result;
 use catalog::Field;
+use runtime::query::Arguments;
 use sql::{ArgumentSource, ArgumentUse, ArgumentValue};
-use storage::Relation;
 use types::{SqlType, Value};
 
+use super::Fit;
 use super::plans::{Kept, Text, Way};
-use super::{run_change, short_rows};
-use crate::QueryResult;
-use crate::control::Needs;
 use crate::environment::Environment;
 
 /// A statement's short plan, and how its arguments come from the parameters.
@@ -78,35 +74,17 @@ impl Direct {
         Some(Self { kept: kept.clone(), columns, arguments, closed })
     }
 
-    /// Runs the statement in the transaction that the session is in. None: it has to be run as others are, and nothing has happened.
-    /// The catalog is the one that the plan was made for.
-    pub fn run(&self, environment: &Environment, parameter: &dyn Fn(usize) -> Value) -> Option<Result<QueryResult>> {
-        let block = environment.block.as_ref()?;
-        if block.has_failed() || block.definitions().is_some() {
+    /// What it takes to run the statement with these parameters; none if it has to be run as others are. The catalog is the one that the
+    /// plan was made for.
+    pub fn fit(&self, environment: &Environment, parameter: &dyn Fn(usize) -> Value) -> Option<Fit> {
+        if environment.block.as_ref().is_some_and(|block| block.definitions().is_some()) {
             return None;
         }
         if self.closed.iter().any(|(number, value)| !parameter(*number).is_identical(value)) {
             return None;
         }
-        let arguments = self.arguments(parameter)?;
-        if let Err(error) = block.begin_statement(false, &environment.call) {
-            return Some(Err(error));
-        }
-        if block.is_told()
-            && let Err(error) = block.needs(Needs::of_kept(&self.kept, &arguments, block.control())?, &environment.call)
-        {
-            block.fail();
-            return Some(Err(error));
-        }
-        let result = match &self.kept.way {
-            Way::Change(change) => Ok(run_change(environment, change, arguments, false)?),
-            Way::Query { short, .. } => {
-                let snapshot = |relation: &Arc<Relation>| block.snapshot(relation);
-                short_rows(environment, (short.as_ref()?, &self.columns), arguments, &snapshot).transpose()?
-            }
-        };
-        environment.database.0.kept.runs.fetch_add(1, Ordering::Relaxed);
-        Some(result.inspect_err(|_| block.fail()))
+        let arguments = Arguments { values: self.arguments(parameter)?, positions: Default::default() };
+        Some(Fit { kept: self.kept.clone(), columns: self.columns.clone(), arguments, only_short: true })
     }
 
     fn arguments(&self, parameter: &dyn Fn(usize) -> Value) -> Option<Vec<Value>> {

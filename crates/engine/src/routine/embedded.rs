@@ -87,7 +87,7 @@ impl Embedded {
             Way::Statement(prepared, references, last) => {
                 let parameter = |number: usize| references[number].0.value(frame);
                 if let Some(direct) = last.direct().filter(|_| text::plans_as_usual(environment))
-                    && let Some(result) = direct.run(environment, &parameter)
+                    && let Some(result) = text::by_kept_plan(environment, || direct.fit(environment, &parameter))
                 {
                     return result.map(QueryResult::without_positions).map_err(Error::nowhere);
                 }

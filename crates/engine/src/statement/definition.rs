@@ -9,7 +9,7 @@ use catalog::{
 };
 use functions::Sequence;
 use functions::sequence::Shape;
-use plan::Plan;
+use plan::{Plan, TableSource};
 use sql::{ComputedColumn, CreateTable, CreateView, ObjectKind, ObjectName, Relate, SequenceChange};
 use storage::relation::Distribution;
 use storage::{Attribute, Relation, Schema};
@@ -21,6 +21,7 @@ use super::{index, load, result_columns, rows_tag, user_type};
 use crate::environment::Environment;
 use crate::execute;
 use crate::result::{QueryResult, Tag};
+use crate::source::Source;
 
 pub(super) fn mode(if_not_exists: bool, or_replace: bool) -> IfExists {
     match (if_not_exists, or_replace) {
@@ -107,6 +108,12 @@ pub(super) fn relate(environment: &Environment, relate: Relate) -> Result<QueryR
     let catalog = environment.catalog_of(name.schema.as_deref());
     catalog.set_kinship((name.schema.as_deref(), &name.name), relate.kinship)?;
     note_for_triggers(environment, &name)?;
+    Ok(QueryResult::done(Tag::Done("ALTER TABLE")))
+}
+
+/// ALTER TABLE ... SET (partition_key = ...) and RESET: at once, whatever becomes of the transaction, as nothing is stored by it.
+pub(super) fn set_partition_key(table: &TableSource, column: Option<usize>) -> Result<QueryResult> {
+    Source::relation(table)?.set_partition_key(column);
     Ok(QueryResult::done(Tag::Done("ALTER TABLE")))
 }
 
