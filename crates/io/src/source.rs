@@ -322,28 +322,39 @@ impl Selected {
     }
 }
 
+/// What a source with other columns, over the field `source`, has of that: its rows and how they are cut.
+macro_rules! morsels_of_source {
+    () => {
+        fn estimated_rows(&self) -> u64 {
+            self.source.estimated_rows()
+        }
+        fn exact_rows(&self) -> Option<u64> {
+            self.source.exact_rows()
+        }
+        fn morsels(&self) -> usize {
+            self.source.morsels()
+        }
+        fn file_of(&self, morsel: usize) -> usize {
+            self.source.file_of(morsel)
+        }
+        fn preparations(&self) -> usize {
+            self.source.preparations()
+        }
+        fn prepare(&self, piece: usize) -> base::Result<bool> {
+            self.source.prepare(piece)
+        }
+        fn rows_of(&self, morsel: usize) -> u64 {
+            self.source.rows_of(morsel)
+        }
+    };
+}
+pub(crate) use morsels_of_source;
+
 impl FileSource for Selected {
     fn schema(&self) -> &[Field] {
         &self.schema
     }
-    fn estimated_rows(&self) -> u64 {
-        self.source.estimated_rows()
-    }
-    fn exact_rows(&self) -> Option<u64> {
-        self.source.exact_rows()
-    }
-    fn morsels(&self) -> usize {
-        self.source.morsels()
-    }
-    fn preparations(&self) -> usize {
-        self.source.preparations()
-    }
-    fn prepare(&self, piece: usize) -> Result<bool> {
-        self.source.prepare(piece)
-    }
-    fn rows_of(&self, morsel: usize) -> u64 {
-        self.source.rows_of(morsel)
-    }
+    morsels_of_source!();
     fn read(
         self: Arc<Self>,
         morsel: usize,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use base::{Error, Result};
 use types::{Chunk, ColumnBuilder, SqlType, Value};
 
-use crate::source::{ColumnStatistics, Field, FileSource, PieceReader, PrunePredicate, Step};
+use crate::source::{ColumnStatistics, Field, FileSource, PieceReader, PrunePredicate, Step, morsels_of_source};
 
 /// A source with such a column behind its own.
 pub struct Numbered {
@@ -75,27 +75,7 @@ impl FileSource for Numbered {
     fn schema(&self) -> &[Field] {
         &self.schema
     }
-    fn estimated_rows(&self) -> u64 {
-        self.source.estimated_rows()
-    }
-    fn exact_rows(&self) -> Option<u64> {
-        self.source.exact_rows()
-    }
-    fn morsels(&self) -> usize {
-        self.source.morsels()
-    }
-    fn file_of(&self, morsel: usize) -> usize {
-        self.source.file_of(morsel)
-    }
-    fn preparations(&self) -> usize {
-        self.source.preparations()
-    }
-    fn prepare(&self, piece: usize) -> Result<bool> {
-        self.source.prepare(piece)
-    }
-    fn rows_of(&self, morsel: usize) -> u64 {
-        self.source.rows_of(morsel)
-    }
+    morsels_of_source!();
     fn read(
         self: Arc<Self>,
         morsel: usize,
