@@ -38,9 +38,10 @@ impl Statistics for storage::Snapshot {
             deferrable: None,
             is_primary: true,
             has_null: false,
-            is_complete: true,
+            is_complete: self.usable_key().is_some(),
             is_ordered: false,
         });
+        let usable = self.usable_indexes();
         let others = relation.indexes().into_iter().map(|index| {
             let definition = index.definition();
             IndexStatistics {
@@ -51,7 +52,7 @@ impl Statistics for storage::Snapshot {
                 has_null: definition.parts.iter().any(|part| !attributes[part.attribute].not_null),
                 parts: definition.parts.clone(),
                 only: definition.only,
-                is_complete: self.is_complete(&index),
+                is_complete: usable.iter().any(|known| Arc::ptr_eq(known, &index)),
                 is_ordered: true,
             }
         });

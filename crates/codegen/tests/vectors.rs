@@ -72,6 +72,7 @@ fn program(ty: Ty, (op, result): (Operation, Ty), guarded: bool) -> Program {
         columns: vec![],
         predicates: vec![],
         filters: vec![],
+        lookups: vec![],
         codes: vec![],
     };
     let pipeline = Pipeline {

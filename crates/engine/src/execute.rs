@@ -5,6 +5,8 @@ mod enough;
 mod extremes;
 mod file_scan;
 mod filter;
+mod found_rows;
+mod index_join;
 mod lookup;
 mod narrow;
 mod need;

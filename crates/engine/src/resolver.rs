@@ -102,10 +102,11 @@ impl<'a> Resolver<'a> {
 
     /// The rows of a table: of all tables as of the same moment.
     fn snapshot(&self, relation: &Arc<Relation>) -> Snapshot {
-        match &self.environment.block {
+        let snapshot = match &self.environment.block {
             Some(block) => block.snapshot(relation),
             None => relation.snapshot_of(self.view.get_or_init(|| self.shared().clock.view()).clone()),
-        }
+        };
+        snapshot.with_indexes(self.environment.settings.indexes())
     }
 
     /// The data frame of that name: the statement's, the session's, the database's.

@@ -10,6 +10,7 @@ use optimizer::{Costs, Search};
 use runtime::window::Algorithm as WindowAlgorithm;
 use scheduler::Division;
 use sql::Isolation;
+use storage::index::IndexUse;
 use types::ops::date::{DateOrder, Zone};
 
 use crate::control::ConcurrencyControl;
@@ -178,6 +179,13 @@ pub const SETTINGS: &[Setting] = &[
         default: "30s",
         scope: Scope::Session,
         description: "Time that a server may take for an answer, and between two pieces of it.",
+    },
+    Setting {
+        name: "index_use",
+        kind: Kind::Choice(|| IndexUse::ALL.map(|(name, _)| name).to_vec()),
+        default: "all",
+        scope: Scope::Session,
+        description: "Which indexes queries may use: all, those of primary keys and unique constraints (keys), or none.",
     },
     Setting {
         name: "join_search",
@@ -454,6 +462,10 @@ impl Settings {
             search: chosen(&Search::ALL, text("join_search")),
             known: text("known_join_rows").parse().unwrap_or_default(),
         }
+    }
+    /// Which indexes queries may use.
+    pub(crate) fn indexes(&self) -> IndexUse {
+        chosen(&IndexUse::ALL, Setting::find("index_use").map_or("", |s| self.get(s)))
     }
     /// How far transactions are kept from others that do not say it themselves.
     pub(crate) fn isolation(&self) -> Isolation {

@@ -37,7 +37,9 @@
 //!
 //! Architecture invariant: `index` knows neither SQL nor tables, and uses no other crate of the workspace but `base`.
 
+mod collect;
 mod encode;
+mod fetch;
 mod insert;
 mod link;
 mod load;
@@ -54,6 +56,7 @@ mod tests;
 mod tree;
 
 pub use encode::{Absent, Key, Part};
+pub use fetch::GROUP;
 pub use insert::Inserted;
 pub use protocol::{
     Concurrent, ElidedLatch, Hardware, LockCoupling, OptimisticLockCoupling, Protocol, Rowex, Unsynchronised,

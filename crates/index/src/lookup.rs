@@ -75,7 +75,7 @@ impl<P: Protocol, R: RowKeys> Reader<'_, P, R> {
 
 /// Goes along a compressed path: by what the key branches behind it, and at which level, if it agrees as far as is known.
 #[inline(always)]
-fn skip<W>(node: Node<'_, W>, key: &[u8], depth: usize, known: &mut bool) -> Option<(Symbol, usize)> {
+pub(crate) fn skip<W>(node: Node<'_, W>, key: &[u8], depth: usize, known: &mut bool) -> Option<(Symbol, usize)> {
     let level = node.level();
     if level > key.len() {
         return None;

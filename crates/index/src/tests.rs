@@ -55,8 +55,13 @@ fn same<P: Protocol>(writer: &Writer<'_, P, Keys>, map: &BTreeMap<Vec<u8>, u64>,
     for _ in 0..if cfg!(miri) { 3 } else { 20 } {
         let (mut a, mut b) = (keys(random, kind), keys(random, kind));
         assert_eq!(writer.get(&a), map.get(&a).copied());
-        let rows = writer.starting_with(&a);
-        assert!(rows.eq(map.iter().filter(|(key, _)| key.starts_with(&a)).map(|(_, row)| *row)));
+        let rows: Vec<u64> = writer.starting_with(&a).collect();
+        assert!(rows.iter().eq(map.iter().filter(|(key, _)| key.starts_with(&a)).map(|(_, row)| row)));
+        writer.fetch([&a[..], &b[..]].into_iter());
+        let mut collected = Vec::new();
+        writer.each_starting_with(&a, |row| collected.push(row));
+        collected.sort_unstable_by_key(|row| &writer.rows.0[*row as usize]);
+        assert_eq!(collected, rows, "{a:?}");
         if a > b {
             std::mem::swap(&mut a, &mut b);
         }

@@ -6,8 +6,9 @@
 //! Mark and single joins build on the right. Semi, anti and left joins build on the left where it is clearly the smaller
 //! side: its rows are marked by the probing right side.
 
-use base::Result;
-use plan::{BuildSide, Expr, JoinKind, Node, Op, Plan};
+use base::{IdMap, Result};
+use plan::index_join::IndexJoin;
+use plan::{BuildSide, Expr, JoinKind, Node, Op, Plan, TableId, TableInfo};
 
 use crate::cardinality::equality;
 use crate::joinorder::cost::{self, CostModel};
@@ -25,7 +26,9 @@ impl Pass for BuildSides {
     }
 
     fn run(&self, plan: &mut Plan, _: Check<'_>) -> Result<()> {
-        plan.ctes.iter_mut().map(|(_, cte)| &mut cte.plan).chain([&mut plan.root]).for_each(|node| self.choose(node));
+        let tables = &plan.tables;
+        let roots = plan.ctes.iter_mut().map(|(_, cte)| &mut cte.plan).chain([&mut plan.root]);
+        roots.for_each(|node| self.choose(node, tables));
         let rounds = plan.rounds();
         for (id, cte) in plan.ctes.iter_mut() {
             let recursion = match &cte.plan.op {
@@ -53,12 +56,27 @@ fn keep_built(node: &mut Node, changes: &dyn Fn(&Node) -> bool) {
 }
 
 impl BuildSides {
-    fn choose(&self, node: &mut Node) {
-        node.inputs_mut().for_each(|input| self.choose(input));
+    fn choose(&self, node: &mut Node, tables: &IdMap<TableId, TableInfo>) {
+        node.inputs_mut().for_each(|input| self.choose(input, tables));
         let rows = node.rows;
         if let Op::Join { kind, left, right, condition, build } = &mut node.op {
             let connection = if is_hashed(kind, left, condition) { Connection::Hashed } else { Connection::Nested };
-            *build = cost::join(self.costs, kind, (left.rows, right.rows), rows, connection).1;
+            let (hashed, side) = cost::join(self.costs, kind, (left.rows, right.rows), rows, connection);
+            *build = side;
+            if *kind == JoinKind::Inner {
+                // A side that is looked up is not scanned: it had better probe, even if few of its rows are wanted.
+                let looked_up = |probe: &Node, build: &Node| {
+                    let join = IndexJoin::of(tables, probe, condition).filter(|join| join.pays(build.rows))?;
+                    let cost = self.costs.index_join(build.rows, join.rows, build.rows * join.rows_each, rows);
+                    (cost < hashed).then_some(cost)
+                };
+                *build = match (looked_up(left, right), looked_up(right, left)) {
+                    (Some(left), Some(right)) if right < left => BuildSide::Left,
+                    (None, Some(_)) => BuildSide::Left,
+                    (Some(_), _) => BuildSide::Right,
+                    (None, None) => side,
+                };
+            }
         }
     }
 }

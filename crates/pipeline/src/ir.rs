@@ -24,6 +24,7 @@
 mod callee;
 mod first_key;
 mod inst;
+mod lookup;
 mod parse;
 mod positions;
 mod program;
@@ -40,6 +41,7 @@ pub use inst::{
     Arithmetic, Block, Compare, Conversion, FloatOp, Fold, FoldColumn, FoldKind, Function, Inst, Known, Literal, Logic,
     Match, MatchCondition, MatchKind, Operation,
 };
+pub use lookup::{KeyLookup, KeyPlace, LookupPart};
 pub use program::{
     Distinct, GROUP_HEADER, GroupState, JOIN_HEADER, JoinState, JoinWord, KeyFilter, Param, Pipeline, PipelineId,
     Program, RecursionState, RowField, RowLayout, RowSet, ScanOp, ScanPredicate, Site, SiteId, SiteKind, SortField,

@@ -9,6 +9,7 @@ pub mod columns;
 mod constructor;
 pub mod eval;
 pub mod expr;
+pub mod index_join;
 pub mod node;
 mod rounds;
 pub mod text;

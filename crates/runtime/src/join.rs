@@ -34,13 +34,14 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 
 use base::memory::Reservation;
 use base::{Budget, Result};
-use pipeline::ir::{JoinState, JoinWord, RowSet};
+use pipeline::ir::{JoinState, JoinWord, KeyPlace, RowSet};
 use scheduler::{CancelToken, Cutting, TaskSet};
 
 use self::keys::{Bitmap, Keys};
 use self::layout::Places;
 use self::parts::Sorting;
 use self::table::{Keyed, TableState};
+use crate::build_keys::{BuildKeys, Word};
 use crate::keys::KeySet;
 use crate::rows::{RowLists, Segment};
 use crate::source::RowSource;
@@ -127,6 +128,12 @@ impl State for Join {
         let keyed = state.keyed.as_ref()?;
         let bits = keyed.bitmap.as_ref().map(Bitmap::words);
         Some(KeySet { range: keyed.range.clone()?, bits, list: keyed.list.clone() })
+    }
+    fn build_keys(self: Arc<Self>, places: Vec<KeyPlace>) -> Option<BuildKeys> {
+        // SAFETY: null, or a table that lives as long as the state.
+        let table = unsafe { self.table.load(Ordering::Acquire).as_ref() }?;
+        let hashed = matches!(table.places, Places::Hashed { .. });
+        Some(BuildKeys::new(self.segments(), Word { hashed, null: self.keys.word().null() }, places, self))
     }
     fn source(self: Arc<Self>, rows: RowSet) -> Option<RowSource> {
         Some(RowSource::new(self.segments(), rows, self))

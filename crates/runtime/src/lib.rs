@@ -26,6 +26,7 @@
 
 pub mod abi;
 mod bits;
+pub mod build_keys;
 mod distinct;
 mod fold;
 pub mod generator;

@@ -6,10 +6,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use base::ids::Id;
 use base::{Budget, Result};
-use pipeline::ir::{self, Inst, MatchKind, Program, RowSet, Source, StateId};
+use pipeline::ir::{self, Inst, KeyPlace, MatchKind, Program, RowSet, Source, StateId};
 use scheduler::{CancelToken, Cutting, EachWorker, TaskSet};
 use types::Value;
 
+use crate::build_keys::BuildKeys;
 use crate::params::{Params, value_of_param};
 use crate::recursion::Recursion;
 use crate::renewed::{Recipe, Renewed};
@@ -215,6 +216,11 @@ impl QueryContext {
     /// The keys of a finalised join's build rows, if they are numbers.
     pub fn keys(&self, state: StateId) -> Option<KeySet> {
         self.states[state.index()].keys()
+    }
+
+    /// Keys of a finalised join's build rows, row by row.
+    pub fn build_keys(&self, state: StateId, places: Vec<KeyPlace>) -> Option<BuildKeys> {
+        self.states[state.index()].clone().build_keys(places)
     }
 
     /// The rows of a finalised state.

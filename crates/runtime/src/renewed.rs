@@ -7,10 +7,11 @@ use std::ops::Range;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use base::{Budget, Result};
-use pipeline::ir::{self, ParamId, RowSet};
+use pipeline::ir::{self, KeyPlace, ParamId, RowSet};
 use scheduler::{CancelToken, Cutting, TaskSet};
 use types::Value;
 
+use crate::build_keys::BuildKeys;
 use crate::group::Groups;
 use crate::join::Join;
 use crate::keys::KeySet;
@@ -117,6 +118,9 @@ impl State for Renewed {
     }
     fn keys(&self) -> Option<KeySet> {
         self.present().keys()
+    }
+    fn build_keys(self: Arc<Self>, places: Vec<KeyPlace>) -> Option<BuildKeys> {
+        self.present().build_keys(places)
     }
     fn source(self: Arc<Self>, rows: RowSet) -> Option<RowSource> {
         self.present().source(rows)

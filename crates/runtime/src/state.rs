@@ -9,9 +9,10 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use base::Result;
-use pipeline::ir::RowSet;
+use pipeline::ir::{KeyPlace, RowSet};
 use scheduler::{Cutting, TaskSet};
 
+use crate::build_keys::BuildKeys;
 use crate::keys::KeySet;
 use crate::source::RowSource;
 use crate::threshold::Threshold;
@@ -81,6 +82,12 @@ pub(crate) trait State: Debug + Send + Sync {
 
     /// The keys of the finalised state's rows, if that is known.
     fn keys(&self) -> Option<KeySet> {
+        None
+    }
+
+    /// The keys of the finalised state's rows, if it is a join.
+    fn build_keys(self: Arc<Self>, places: Vec<KeyPlace>) -> Option<BuildKeys> {
+        let _ = places;
         None
     }
 

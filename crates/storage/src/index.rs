@@ -14,6 +14,7 @@ pub(crate) mod ordered;
 mod slots;
 #[cfg(test)]
 mod tests;
+mod usage;
 
 pub use bytes::{IndexPart, RowOrder};
 pub use hash::HashIndex;
@@ -21,6 +22,7 @@ pub use keys::Keys;
 pub use one_key::{KeyPart, OneKey};
 pub use ordered::{Deferrable, IndexDefinition, OrderedIndex, Unique};
 pub use slots::SlotIndex;
+pub use usage::IndexUse;
 
 use std::fmt::Debug;
 

@@ -366,6 +366,11 @@ impl ChunkReader {
 
     /// As [`gather`](Self::gather), behind what is in the column already.
     pub fn gather_into(&self, attribute: usize, rows: impl Iterator<Item = usize>, to: &mut ColumnBuilder) {
+        if let Some(frozen) = self.body.frozen_column(attribute).filter(|frozen| frozen.is_of_numbers())
+            && !self.is_patched_at_all(attribute)
+        {
+            return frozen.gather(rows.inspect(|&row| assert!(row < self.rows)), to);
+        }
         for row in rows {
             assert!(row < self.rows);
             if !self.with_changed(attribute, row, |values, at| crate::body::copy(values, at, to)) {

@@ -15,7 +15,7 @@ const ROWS_A_KEY: usize = 64;
 /// How many keys the predicates leave of a table; none if that is too many, or they leave some attribute open.
 pub(super) fn keys(snapshot: &Snapshot, predicates: &[IrPredicate]) -> Option<usize> {
     use pipeline::ir::ScanOp as Op;
-    let key = snapshot.schema().primary_key();
+    let key = snapshot.usable_key()?;
     let values = |attribute: &usize| {
         let of = predicates.iter().filter(|p| p.attribute == *attribute);
         let counts = of.filter_map(|p| match &p.op {
@@ -27,7 +27,7 @@ pub(super) fn keys(snapshot: &Snapshot, predicates: &[IrPredicate]) -> Option<us
     };
     let keys = key.iter().map(values).try_fold(1usize, |product, values| product.checked_mul(values?))?;
     let few = keys == 1 || keys <= MOST_KEYS && keys <= snapshot.rows() / ROWS_A_KEY;
-    (!key.is_empty() && few).then_some(keys)
+    few.then_some(keys)
 }
 
 /// The rows that have one of the keys that the predicates leave, in their order; none if the table had better be scanned. `op`

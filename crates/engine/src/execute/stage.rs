@@ -12,6 +12,7 @@ use scheduler::{Cutting, Stage, TaskSet};
 
 use super::Query;
 use super::file_scan::FileScan;
+use super::index_join::IndexJoin;
 use super::phases::Phase;
 use super::rows::{RowTasks, ValueTasks};
 use super::scan::TableTasks;
@@ -33,6 +34,8 @@ pub(super) struct PipelineStage {
 enum Next {
     /// Reads its source, which was prepared.
     Source,
+    /// Reads the rows that its keys have found, or all of its source.
+    Found(Arc<IndexJoin>),
     /// Reads what is left of its source, if somebody wants it.
     Rest(Rest),
     /// Begins to finalise.
@@ -53,10 +56,10 @@ impl PipelineStage {
         &self.query.program.pipelines[self.id]
     }
 
-    /// The tasks of a phase of a state's finalisation.
-    fn phase(&self, state: StateId, tasks: Box<dyn TaskSet>) -> Box<dyn TaskSet> {
+    /// The tasks of a phase before or after the source is read.
+    fn phase(&self, name: &'static str, tasks: Box<dyn TaskSet>) -> Box<dyn TaskSet> {
         let Some(operator) = self.pipeline().operator else { return tasks };
-        let phase = Arc::new(Phase::new(self.id, self.query.context.phase(state)));
+        let phase = Arc::new(Phase::new(self.id, name));
         self.query.phases.lock().unwrap_or_else(PoisonError::into_inner).push(phase.clone());
         Box::new(Watched { query: self.query.clone(), pipeline: self.id, operator, phase: Some(phase), tasks })
     }
@@ -191,6 +194,11 @@ impl Stage for PipelineStage {
             *self.lock() = Next::Source;
             return Ok(tasks);
         }
+        if let Some(join) = IndexJoin::of(&self.query, self.id) {
+            let lookups = self.phase("look up", join.lookups(cut));
+            *self.lock() = Next::Found(join);
+            return Ok(lookups);
+        }
         self.begin(cut)
     }
 
@@ -199,17 +207,26 @@ impl Stage for PipelineStage {
         if let Next::Source = before {
             return self.begin(cut).map(Some);
         }
+        if let Next::Found(join) = &before {
+            let cut = &self.query.cutting(self.id, cut);
+            return match join.rows(cut)? {
+                Some(rows) => Ok(Some(self.watched(rows))),
+                None => self.begin(cut).map(Some),
+            };
+        }
         let mut next = self.lock();
         match before {
             Next::Rest(rest) if !self.is_exhausted() => return Ok(Some(self.watched(rest(cut)))),
-            Next::Source | Next::Rest(_) | Next::Finalize => *next = Next::Finalizing(self.filled(), 0),
+            Next::Source | Next::Found(_) | Next::Rest(_) | Next::Finalize => {
+                *next = Next::Finalizing(self.filled(), 0)
+            }
             finalizing @ Next::Finalizing(..) => *next = finalizing,
         }
         let Next::Finalizing(states, phase) = &mut *next else { unreachable!("set above") };
         while let Some(&state) = states.front() {
             if let Some(tasks) = self.query.context.finalize_phase(state, *phase, cut)? {
                 *phase += 1;
-                return Ok(Some(self.phase(state, tasks)));
+                return Ok(Some(self.phase(self.query.context.phase(state), tasks)));
             }
             states.pop_front();
             *phase = 0;

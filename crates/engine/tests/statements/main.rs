@@ -10,6 +10,7 @@ mod control;
 mod explain;
 mod files;
 mod functions;
+mod index_joins;
 mod isolation;
 mod kept;
 mod kept_changes;

@@ -1,6 +1,7 @@
 //! What joins cost: the model is a trait, as estimates matter more than it (thesis 6.5) and both can be told apart only
 //! where each can be exchanged alone.
 
+use plan::index_join::scanned_meanwhile;
 use plan::{BuildSide, JoinKind};
 
 use super::graph::Connection;
@@ -12,6 +13,10 @@ pub(crate) trait CostModel {
 
     /// A join besides its inputs: `build` rows are put into a hash table, `probe` rows look up, `rows` leave.
     fn join(&self, probe: f64, build: f64, rows: f64, connection: Connection) -> f64;
+
+    /// An index join in the place of a scan of `scanned` rows and a join with it: `build` rows are put into a hash table and looked
+    /// up, which finds `found` rows, and `rows` leave.
+    fn index_join(&self, build: f64, scanned: f64, found: f64, rows: f64) -> f64;
 
     /// What marking and finding the marked ones of so many build rows adds.
     fn marks(&self, build: f64) -> f64;
@@ -26,6 +31,8 @@ impl Hashing {
     const BUILD: f64 = 2.0;
     const PROBE: f64 = 0.5;
     const MARKED: f64 = 0.5;
+    /// Scanning a row, which only an index join spares.
+    const SCAN: f64 = 0.25;
 }
 
 impl CostModel for Hashing {
@@ -38,19 +45,27 @@ impl CostModel for Hashing {
         Self::BUILD * build + Self::PROBE * pairs + rows
     }
 
+    fn index_join(&self, build: f64, scanned: f64, found: f64, rows: f64) -> f64 {
+        let found_each = found / build.max(1.0);
+        let lookups = Self::SCAN * (scanned_meanwhile(build, found_each) - scanned);
+        // What is spared of a scan is no credit for others.
+        (Self::BUILD * build + lookups + Self::PROBE * found + rows).max(rows)
+    }
+
     fn marks(&self, build: f64) -> f64 {
         Self::MARKED * build
     }
 }
 
-/// C_mm (thesis 6.5.4): a join costs the rows of its result, a scan a fifth of its rows (tau = 0.2). The thesis's lambda
-/// = 2 is the factor of a lookup in an index join, of which there are none. Pairs that a nested loop compares count as
-/// rows. It cannot tell a build side from a probe side.
+/// C_mm (thesis 6.5.4): a join costs the rows of its result, a scan a fifth of its rows (tau = 0.2), an index join twice what
+/// is found (lambda = 2), at least a row for each that is looked up. Pairs that a nested loop compares count as rows. It
+/// cannot tell a build side from a probe side.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cmm;
 
 impl Cmm {
     const TAU: f64 = 0.2;
+    const LAMBDA: f64 = 2.0;
 }
 
 impl CostModel for Cmm {
@@ -60,6 +75,10 @@ impl CostModel for Cmm {
 
     fn join(&self, probe: f64, build: f64, rows: f64, connection: Connection) -> f64 {
         if connection == Connection::Hashed { rows } else { rows.max(probe * build) }
+    }
+
+    fn index_join(&self, build: f64, _: f64, found: f64, _: f64) -> f64 {
+        Self::LAMBDA * found.max(build)
     }
 
     fn marks(&self, _: f64) -> f64 {

@@ -16,6 +16,16 @@ pub(crate) struct Leaf {
     /// Its tables.
     pub tables: Vec<TableId>,
     pub extender: Option<Extender>,
+    /// Indexes by which its rows may be looked up.
+    pub indexes: Vec<Index>,
+}
+
+/// An index of a leaf that is a table.
+#[derive(Clone, Debug)]
+pub(crate) struct Index {
+    /// Of each of its leading columns, the other leaves that have one that is equal, and how many rows have one value of the
+    /// columns so far; none if these find nothing.
+    pub parts: Vec<(Relations, Option<f64>)>,
 }
 
 /// What makes a leaf the right side of a join that is not an inner one.
@@ -141,6 +151,15 @@ impl Graph {
             }
         }
         found
+    }
+
+    /// How many rows of a leaf an index finds for each row of a set, if there is one that does.
+    pub fn found_each(&self, leaf: usize, set: Relations) -> Option<f64> {
+        let of_index = |index: &Index| {
+            let told = index.parts.iter().take_while(|(leaves, _)| leaves.meets(set));
+            told.filter_map(|(_, rows)| *rows).last()
+        };
+        self.leaves[leaf].indexes.iter().filter_map(of_index).min_by(f64::total_cmp)
     }
 
     /// The estimated rows of the join of a set of leaves.

@@ -2,10 +2,12 @@
 
 use base::Result;
 use base::ids::Id;
+use catalog::IndexStatistics;
+use plan::index_join::{column_of, rows_of_prefixes, scanned_by};
 use plan::{ColumnId, Compare, Expr, ExprKind, JoinKind, Node, Op, TableId, split_conjuncts};
 
 use super::Orderer;
-use super::graph::{Class, Edge, Extender, Graph, Leaf};
+use super::graph::{Class, Edge, Extender, Graph, Index, Leaf};
 use super::relations::Relations;
 use crate::cardinality::{Profile, equality};
 use crate::rewrite::{at_most_one_row, filter};
@@ -40,6 +42,25 @@ pub(super) struct Region {
     pub constants: Vec<Expr>,
     /// The leaf that a column comes from.
     owner: Vec<u8>,
+}
+
+/// The leaves that have something that a column of a leaf is equal to: by a class, or a conjunct that is none.
+fn partners(
+    column: ColumnId,
+    leaf: usize,
+    (graph, region): (&Graph, &Region),
+    conjuncts: &[(Relations, Expr)],
+) -> Relations {
+    let class = region.classes.iter().position(|members| members.contains(&column));
+    let mut all = class.map_or(Relations::EMPTY, |class| graph.classes[class].leaves);
+    for (a, b) in conjuncts.iter().filter_map(|(_, expr)| equality(expr)) {
+        for (own, other) in [(a, b), (b, a)] {
+            if column_of(own) == Some(column) && !region.leaves(other).contains(leaf) {
+                all = all | region.leaves(other);
+            }
+        }
+    }
+    all - Relations::single(leaf)
 }
 
 /// A leaf: an optimised subplan, and the join that it is the right side of, if that is not an inner one.
@@ -172,7 +193,9 @@ impl Orderer<'_> {
         for (leaf, input) in region.inputs.iter().enumerate() {
             let extender = input.extends.as_ref().map(|extends| self.extender(leaf, extends, region, &mut graph));
             let (scanned, tables) = self.read_by(input.node.as_ref());
-            graph.leaves.push(Leaf { rows: input.profile.rows, scanned, tables, extender });
+            let equal = |column| partners(column, leaf, (&graph, region), &others);
+            let indexes = self.indexes(input.node.as_ref(), &equal);
+            graph.leaves.push(Leaf { rows: input.profile.rows, scanned, tables, extender, indexes });
         }
         for (read, expr) in others {
             if let Some((edge, selectivity)) = self.equality_edge(&expr, region) {
@@ -208,6 +231,25 @@ impl Orderer<'_> {
             });
         });
         (rows, tables)
+    }
+
+    /// The indexes of a leaf that begin with columns that are equal to something of other leaves.
+    fn indexes(&self, node: Option<&Node>, equal: &dyn Fn(ColumnId) -> Relations) -> Vec<Index> {
+        let Some(Op::Scan { table, columns: own, .. }) = node.and_then(scanned_by).map(|scan| &scan.op) else {
+            return Vec::new();
+        };
+        let others = |attribute: usize| {
+            let column = own.iter().find(|(known, _)| *known == attribute)?.1;
+            Some(equal(column)).filter(|others| !others.is_empty())
+        };
+        let info = &self.tables[*table];
+        let index = |index: IndexStatistics| {
+            let rows = rows_of_prefixes(&index, info);
+            let parts = index.parts.iter().zip(rows).map_while(|(part, rows)| Some((others(part.attribute)?, rows)));
+            let parts: Vec<_> = parts.collect();
+            parts.iter().any(|(_, rows)| rows.is_some()).then_some(Index { parts })
+        };
+        info.statistics.indexes().into_iter().filter_map(index).collect()
     }
 
     /// Equivalence classes of columns, and an edge between any two leaves of each.

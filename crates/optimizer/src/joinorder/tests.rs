@@ -18,7 +18,7 @@ fn order(graph: &Graph, pairs: usize) -> (Table, Tree) {
 }
 
 fn leaf(rows: f64) -> Leaf {
-    Leaf { rows, scanned: rows, tables: Vec::new(), extender: None }
+    Leaf { rows, scanned: rows, tables: Vec::new(), extender: None, indexes: Vec::new() }
 }
 
 pub(super) fn graph(n: usize, edges: impl IntoIterator<Item = (usize, usize)>) -> Graph {

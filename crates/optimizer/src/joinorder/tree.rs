@@ -78,7 +78,20 @@ impl Space<'_> {
             (left, right) = (right, left);
         }
         let (cost, _) = cost::join(self.costs, kind, (left.rows, right.rows), rows, connection);
-        Some(Tree { set: a.set | b.set, rows, cost: a.cost + b.cost + cost, inputs: Some((left.set, right.set)) })
+        let mut cost = a.cost + b.cost + cost;
+        if *kind == JoinKind::Inner
+            && let Some(looked_up) = self.index_join(left, right, rows)
+        {
+            cost = cost.min(right.cost + looked_up);
+        }
+        Some(Tree { set: a.set | b.set, rows, cost, inputs: Some((left.set, right.set)) })
+    }
+
+    /// What an index join costs whose left side is a leaf.
+    fn index_join(&self, left: &Tree, right: &Tree, rows: f64) -> Option<f64> {
+        let leaf = (left.set.len() == 1).then(|| left.set.lowest())?;
+        let each = self.graph.found_each(leaf, right.set)?;
+        Some(self.costs.index_join(right.rows, self.graph.leaves[leaf].scanned, right.rows * each, rows))
     }
 
     /// The extender that a tree consists of.

@@ -15,9 +15,9 @@ use types::ops::like::Syntax;
 use types::{Chunk, ColumnBuilder, Interval, SqlType, Value};
 
 use super::{
-    Distinct, Function, GroupState, JoinState, JoinWord, KeyFilter, Param, Pipeline, Program, RecursionState, RowField,
-    RowLayout, RowSet, ScanOp, ScanPredicate, Site, SiteKind, SortField, SortState, Source, SourceColumn, State,
-    StateId, Ty, Var,
+    Distinct, Function, GroupState, JoinState, JoinWord, KeyFilter, KeyLookup, KeyPlace, LookupPart, Param, Pipeline,
+    Program, RecursionState, RowField, RowLayout, RowSet, ScanOp, ScanPredicate, Site, SiteKind, SortField, SortState,
+    Source, SourceColumn, State, StateId, Ty, Var,
 };
 use token::Tokens;
 
@@ -309,6 +309,22 @@ impl Parser<'_> {
         Ok(KeyFilter { attribute, state: self.t.id("s")? })
     }
 
+    fn key_lookup(&mut self) -> Result<KeyLookup> {
+        let state = self.t.id("s")?;
+        let parts = self.list(|p| {
+            let attribute = p.t.number()?;
+            let place = match p.t.take("word") {
+                true => KeyPlace::Word,
+                false => {
+                    p.t.word("at")?;
+                    KeyPlace::Field { offset: p.t.number()?, ty: p.ty()?, null: p.numbered("null")? }
+                }
+            };
+            Ok(LookupPart { attribute, place })
+        })?;
+        Ok(KeyLookup { state, parts })
+    }
+
     fn source(&mut self) -> Result<Source> {
         Ok(match self.t.name()? {
             "table" => {
@@ -317,8 +333,9 @@ impl Parser<'_> {
                 self.t.word("where")?;
                 let predicates = self.list(Self::predicate)?;
                 let filters = if self.t.take("keys") { self.list(Self::key_filter)? } else { Vec::new() };
+                let lookups = if self.t.take("lookups") { self.list(Self::key_lookup)? } else { Vec::new() };
                 let codes = if self.t.take("codes") { self.list(|p| p.t.number())? } else { Vec::new() };
-                Source::Table { table, columns, predicates, filters, codes }
+                Source::Table { table, columns, predicates, filters, lookups, codes }
             }
             "values" => {
                 let rows: usize = self.t.number()?;

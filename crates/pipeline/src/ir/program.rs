@@ -9,7 +9,7 @@ use plan::{ArgumentId, TableId};
 use types::ops::like::Syntax;
 use types::{Chunk, SqlType, Value};
 
-use super::{Block, FoldKind, Function, Inst, Operation, ParamId, Ty, Var, Vectors, WindowState};
+use super::{Block, FoldKind, Function, Inst, KeyLookup, Operation, ParamId, Ty, Var, Vectors, WindowState};
 
 base::typed_id!(/// A pipeline of a program.
     PipelineId, "p");
@@ -228,6 +228,8 @@ pub enum Source {
         predicates: Vec<ScanPredicate>,
         /// Rows that the body would drop anyhow, so that the scan may leave them out.
         filters: Vec<KeyFilter>,
+        /// Likewise: rows that the body would drop anyhow, so that it is enough to find the others by an index.
+        lookups: Vec<KeyLookup>,
         /// Attributes whose values the body knows by their codes, if it does: then there is one column more behind the
         /// others, I32: a place from 1 on that only tuples of the same chunk have whose attributes are the same bit for
         /// bit, or 0.

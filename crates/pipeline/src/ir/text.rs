@@ -16,8 +16,8 @@ pub(super) mod window;
 use std::fmt::{Display, Formatter, Result, Write};
 
 use super::{
-    Function, JoinWord, Param, Pipeline, Program, RowLayout, RowSet, ScanOp, ScanPredicate, Site, SiteKind, SortField,
-    Source, State,
+    Function, JoinWord, KeyPlace, LookupPart, Param, Pipeline, Program, RowLayout, RowSet, ScanOp, ScanPredicate, Site,
+    SiteKind, SortField, Source, State,
 };
 use types::Value;
 use types::ops::like::Syntax;
@@ -280,10 +280,22 @@ impl Display for Pipeline {
     }
 }
 
+impl Display for LookupPart {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        match self.place {
+            KeyPlace::Word => write!(f, "{} word", self.attribute),
+            KeyPlace::Field { offset, ty, null } => {
+                write!(f, "{} at {offset} {ty:?}", self.attribute)?;
+                null.map_or(Ok(()), |null| write!(f, " null {null}"))
+            }
+        }
+    }
+}
+
 impl Display for Source {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         match self {
-            Self::Table { table, columns, predicates, filters, codes } => {
+            Self::Table { table, columns, predicates, filters, lookups, codes } => {
                 write!(f, "table {table} (")?;
                 list(f, columns, |f, c| {
                     let (length, null) =
@@ -297,6 +309,15 @@ impl Display for Source {
                 if !filters.is_empty() {
                     f.write_str(" keys (")?;
                     list(f, filters, |f, k| write!(f, "{} of {}", k.attribute, k.state))?;
+                    f.write_char(')')?;
+                }
+                if !lookups.is_empty() {
+                    f.write_str(" lookups (")?;
+                    list(f, lookups, |f, lookup| {
+                        write!(f, "{} (", lookup.state)?;
+                        list(f, &lookup.parts, |f, part| write!(f, "{part}"))?;
+                        f.write_char(')')
+                    })?;
                     f.write_char(')')?;
                 }
                 if !codes.is_empty() {

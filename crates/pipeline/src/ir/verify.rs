@@ -18,8 +18,9 @@ use base::IdMap;
 use base::ids::Id;
 
 use super::{
-    Block, Callee, Fold, FoldKind, Function, GroupState, Inst, JoinState, JoinWord, KeyFilter, Known, Match, MatchKind,
-    Pipeline, Program, RowLayout, RowSet, Source, State, StateId, Step, Ty, Var, Vectors,
+    Block, Callee, Fold, FoldKind, Function, GroupState, Inst, JoinState, JoinWord, KeyFilter, KeyLookup, KeyPlace,
+    Known, LookupPart, Match, MatchKind, Pipeline, Program, RowLayout, RowSet, Source, State, StateId, Step, Ty, Var,
+    Vectors,
 };
 
 /// Checks a program; the error names the place and what is wrong there.
@@ -75,6 +76,9 @@ fn verify_pipeline(program: &Program, pipeline: &Pipeline) -> Result<(), String>
             return Err(format!("{} is not a join whose keys filter", filter.state));
         }
     }
+    if let Source::Table { lookups, .. } = &pipeline.source {
+        lookups.iter().try_for_each(|lookup| verify_lookup(&v, lookup))?;
+    }
     if let Source::Table { columns, .. } = &pipeline.source
         && let Some(column) = columns.iter().find(|c| c.is_length && *c != &c.length())
     {
@@ -84,6 +88,20 @@ fn verify_pipeline(program: &Program, pipeline: &Pipeline) -> Result<(), String>
         return Err(format!("fills {id}, which does not exist"));
     }
     v.body(&pipeline.body)
+}
+
+fn verify_lookup(v: &Verifier<'_>, lookup: &KeyLookup) -> Result<(), String> {
+    let State::Join(join) = v.state(lookup.state)? else { return Err(format!("{} is not a join", lookup.state)) };
+    let is_there = |part: &LookupPart| match part.place {
+        KeyPlace::Word => matches!(join.word, JoinWord::Key { .. }),
+        KeyPlace::Field { offset, ty, .. } => {
+            (ty.is_integer() || ty == Ty::Str) && join.layout.fields.iter().any(|f| (f.offset, f.ty) == (offset, ty))
+        }
+    };
+    match lookup.parts.is_empty() || !lookup.parts.iter().all(is_there) {
+        true => Err(format!("{} has no such keys", lookup.state)),
+        false => Ok(()),
+    }
 }
 
 fn verify_vectors(program: &Program, pipeline: &Pipeline, vectors: &Vectors) -> Result<(), String> {

@@ -6,7 +6,10 @@ use base::{Error, IdMap, Result};
 use plan::ColumnId;
 
 use super::pipe::{Field, Pipe, Sql};
-use crate::ir::{Callee, Inst, KeyFilter, Operation, Pipeline, PipelineId, RowSet, Source, State, StateId, Ty, Var};
+use crate::ir::{
+    Callee, Inst, KeyFilter, KeyLookup, KeyPlace, LookupPart, Operation, Pipeline, PipelineId, RowSet, Source, State,
+    StateId, Ty, Var,
+};
 
 /// States and ended pipelines, in the order in which they were made.
 #[derive(Default)]
@@ -73,6 +76,22 @@ impl Pipelines {
         {
             state.filters = true;
             filters.push(KeyFilter { attribute, state: join });
+        }
+    }
+
+    /// Lets an index of the pipe's table find the rows that have a key of a join's build rows, under the same conditions. Of
+    /// the keys, those count that are columns of the table.
+    pub fn look_up_keys(&mut self, pipe: &mut Pipe, keys: &[(ColumnId, KeyPlace)], join: StateId) {
+        let part = |(column, place): &(ColumnId, KeyPlace)| {
+            Some(LookupPart { attribute: *pipe.attributes.get(column)?, place: *place })
+        };
+        let parts: Vec<LookupPart> = keys.iter().filter_map(part).collect();
+        let pure = pipe.is_pure();
+        if let Source::Table { lookups, .. } = &mut pipe.source
+            && pure
+            && !parts.is_empty()
+        {
+            lookups.push(KeyLookup { state: join, parts });
         }
     }
 

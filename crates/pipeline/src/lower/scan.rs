@@ -40,8 +40,8 @@ impl Lowering<'_> {
             }
             sources.push(source);
         }
-        let (filters, codes) = (Vec::new(), Vec::new());
-        pipe.source = Source::Table { table, columns: sources, predicates: kernels, filters, codes };
+        let (filters, lookups, codes) = (Vec::new(), Vec::new(), Vec::new());
+        pipe.source = Source::Table { table, columns: sources, predicates: kernels, filters, lookups, codes };
         pipe.attributes = columns.iter().map(|&(attribute, column)| (column, attribute)).collect();
         self.expressions.filter(&mut pipe, &rest)?;
         Ok(vec![pipe])

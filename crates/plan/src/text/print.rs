@@ -6,6 +6,7 @@ use std::fmt;
 use super::indexed::{self, Found};
 use super::print_expr::{ExprPrinter, Names, identifier, renamed, sort_keys};
 use super::window;
+use crate::index_join::IndexJoin;
 use crate::{BuildSide, ColumnId, Expr, JoinKind, Node, Op, Plan, SetOperation};
 
 /// The plan as text, complete: with positions, without estimates.
@@ -154,7 +155,17 @@ impl<'a> Printer<'a> {
                 let columns: Vec<String> = columns.iter().map(|(c, e)| p.made_of(*c, e)).collect();
                 format!("map [{}]", columns.join(", "))
             }
-            Op::Join { kind, condition, build, .. } => {
+            Op::Join { kind, left, right, condition, build } => {
+                let (probe, built) = if *build == BuildSide::Left { (right, left) } else { (left, right) };
+                let found = IndexJoin::of(&self.plan.tables, probe, condition).filter(|join| join.pays(built.rows));
+                let drops = match kind {
+                    JoinKind::Inner | JoinKind::Semi => true,
+                    JoinKind::Left | JoinKind::Anti => *build == BuildSide::Left,
+                    JoinKind::Right => *build == BuildSide::Right,
+                    JoinKind::Full | JoinKind::Mark(_) | JoinKind::Single => false,
+                };
+                let by = found.filter(|_| drops && !numbered);
+                let by = by.map_or_else(String::new, |join| format!(" by {}", identifier(&join.index)));
                 let kind = match kind {
                     JoinKind::Inner => "inner".to_owned(),
                     JoinKind::Left => "left".to_owned(),
@@ -166,7 +177,7 @@ impl<'a> Printer<'a> {
                     JoinKind::Single => "single".to_owned(),
                 };
                 let build = if *build == BuildSide::Left { " build left" } else { "" };
-                format!("join {kind} [{}]{build}", p.list(condition))
+                format!("join {kind} [{}]{build}{by}", p.list(condition))
             }
             Op::Aggregate { groups, aggregates, .. } => {
                 let groups: Vec<String> = groups.iter().map(|(c, e)| p.made_of(*c, e)).collect();

@@ -13,8 +13,8 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, RwLock, TryLockError};
 use std::time::Duration;
 
 use base::{Budget, Result};
-use index::{RowKeys, Rowex, Tree, USUAL_KEY, WithRow};
-use types::{Column, Physical};
+use index::{GROUP, RowKeys, Rowex, Tree, USUAL_KEY, WithRow};
+use types::{Chunk, Column, Physical};
 
 use super::bytes::{self, IndexPart, KeyRange, Ordered, RowOrder};
 use crate::{RowId, ScanPredicate, Schema};
@@ -306,6 +306,41 @@ impl OrderedIndex {
             }
         }
         Some(found)
+    }
+}
+
+impl OrderedIndex {
+    /// Adds the rows, as far as somebody sees them, that begin with one of these keys: a column for each of the leading parts.
+    pub(crate) fn rows_of(
+        &self,
+        rows: &dyn KeyRows,
+        keys: &Chunk,
+        sees: impl Fn(RowId) -> bool,
+        found: &mut Vec<RowId>,
+    ) {
+        let (mut bytes, mut ends) = (Vec::with_capacity(GROUP * USUAL_KEY), Vec::with_capacity(GROUP));
+        for first in (0..keys.rows()).step_by(GROUP) {
+            bytes.clear();
+            ends.clear();
+            for row in first..keys.rows().min(first + GROUP) {
+                self.encode_key(keys.columns(), row, &mut bytes);
+                ends.push(bytes.len());
+            }
+            let _looking = self.looking.read().unwrap_or_else(PoisonError::into_inner);
+            let keyed = WithRow(Keyed { rows, parts: &self.parts });
+            let Some(reader) = self.tree.get().map(|tree| tree.reader(&keyed)) else { return };
+            let begins = std::iter::once(0).chain(ends.iter().copied());
+            let each = || begins.clone().zip(&ends).map(|(begin, end)| &bytes[begin..*end]);
+            reader.fetch(each());
+            for key in each() {
+                reader.each_starting_with(key, |row| {
+                    let row = RowId::from_bits(row);
+                    if sees(row) {
+                        found.push(row);
+                    }
+                });
+            }
+        }
     }
 }
 

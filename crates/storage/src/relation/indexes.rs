@@ -4,6 +4,7 @@
 //! changes rows of the relation: who does is waited for, and who begins to finds the index there.
 
 mod build;
+mod keys;
 mod search;
 #[cfg(test)]
 mod tests;
@@ -25,6 +26,7 @@ use crate::index::{IndexDefinition, IndexPart, Liveness, OrderedIndex, Unique};
 use crate::lock::lock;
 use crate::values::Values;
 use crate::{ChunkReader, RowId};
+pub use keys::KeyAccess;
 pub use search::FirstRows;
 
 /// The key of a row that wants to be entered, why it may not.

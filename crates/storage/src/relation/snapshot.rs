@@ -7,7 +7,7 @@ use types::{Chunk, SqlType, Value};
 use super::live::View;
 use super::{Commit, Relation};
 use crate::clock;
-use crate::index::{KeyPart, Keys, OneKey};
+use crate::index::{IndexUse, KeyPart, Keys, OneKey, OrderedIndex, Unique};
 use crate::lock::lock;
 use crate::statistics::{Bounds, ValueRange};
 use crate::{ChunkReader, ChunkView, RowId, Schema};
@@ -18,6 +18,7 @@ pub struct Snapshot {
     relation: Arc<Relation>,
     visible: Arc<View>,
     view: clock::View,
+    indexes: IndexUse,
     /// Shared with the transaction whose rows are among them.
     _own: Option<Arc<()>>,
 }
@@ -47,13 +48,31 @@ impl ColumnEstimate {
 
 impl Snapshot {
     pub(super) fn new(relation: Arc<Relation>, visible: Arc<View>, view: clock::View) -> Self {
-        Self { relation, visible, view, _own: None }
+        Self { relation, visible, view, indexes: IndexUse::All, _own: None }
     }
 
     /// The same with rows that only their transaction sees.
     pub(crate) fn with_own(self, own: &Commit) -> Self {
         let visible = Arc::new(own.visible(&self.visible));
         Self { visible, _own: Some(own.readers().clone()), ..self }
+    }
+
+    /// The same for whom may use only some indexes.
+    pub fn with_indexes(self, indexes: IndexUse) -> Self {
+        Self { indexes, ..self }
+    }
+
+    /// The attributes of the primary key, if rows may be found by it.
+    pub fn usable_key(&self) -> Option<&[usize]> {
+        let key = self.schema().primary_key();
+        (!key.is_empty() && self.indexes.allows(true)).then_some(key)
+    }
+
+    /// The ordered indexes that know all its rows, and may be used.
+    pub fn usable_indexes(&self) -> Vec<Arc<OrderedIndex>> {
+        let mut indexes = self.relation.indexes();
+        indexes.retain(|index| self.is_complete(index) && self.indexes.allows(index.definition().unique != Unique::No));
+        indexes
     }
 
     /// Whether it has the rows that the relation began with, if these were another one's.

@@ -65,6 +65,21 @@ impl ColumnBuilder {
         }
     }
 
+    /// Appends values of the physical layout, one behind the other as their bytes. There are no strings among them.
+    pub fn push_bytes(&mut self, bytes: &[u8]) {
+        let size = self.sql_type.physical().size();
+        assert!(
+            self.sql_type.physical() != Physical::Str && bytes.len().is_multiple_of(size),
+            "whole values of a fixed size"
+        );
+        self.values.extend(bytes);
+        let rows = bytes.len() / size;
+        self.rows += rows;
+        if let Some(nulls) = &mut self.nulls {
+            (0..rows).for_each(|_| nulls.push(0u8));
+        }
+    }
+
     /// Appends a NULL.
     pub fn push_null(&mut self) {
         let size = self.sql_type.physical().size();

@@ -33,6 +33,33 @@ pub const fn hash_u64(key: u64) -> u64 {
     h ^ (h >> 31)
 }
 
+/// The number that has this hash: different numbers have different ones.
+pub const fn unhash_u64(hash: u64) -> u64 {
+    let h = unshift(hash, 31).wrapping_mul(inverse(MULTIPLIER_2));
+    let h = unshift(h, 27).wrapping_mul(inverse(MULTIPLIER_1));
+    unshift(h, 30).wrapping_sub(INCREMENT)
+}
+
+/// The inverse of an odd multiplier modulo 2^64, by Newton's iteration.
+const fn inverse(multiplier: u64) -> u64 {
+    let (mut x, mut round) = (multiplier, 0);
+    while round < 6 {
+        x = x.wrapping_mul(2u64.wrapping_sub(multiplier.wrapping_mul(x)));
+        round += 1;
+    }
+    x
+}
+
+/// What gives `h` if it is combined with itself, shifted.
+const fn unshift(h: u64, by: u32) -> u64 {
+    let (mut x, mut round) = (h, 0);
+    while round < 64 / by {
+        x = h ^ (x >> by);
+        round += 1;
+    }
+    x
+}
+
 /// The hash of an integer of any width: narrower ones are sign-extended, so that equal numbers hash equal.
 #[inline]
 pub const fn hash_i64(key: i64) -> u64 {
@@ -147,26 +174,13 @@ mod tests {
     use base::Random;
     use std::collections::HashSet;
 
-    /// The inverse of an odd multiplier modulo 2^64, by Newton's iteration.
-    fn inverse(multiplier: u64) -> u64 {
-        (0..6).fold(multiplier, |x, _| x.wrapping_mul(2u64.wrapping_sub(multiplier.wrapping_mul(x))))
-    }
-    fn unshift(h: u64, by: u32) -> u64 {
-        (0..64 / by).fold(h, |x, _| h ^ (x >> by))
-    }
-    fn unhash(h: u64) -> u64 {
-        let h = unshift(h, 31).wrapping_mul(inverse(MULTIPLIER_2));
-        let h = unshift(h, 27).wrapping_mul(inverse(MULTIPLIER_1));
-        unshift(h, 30).wrapping_sub(INCREMENT)
-    }
-
     #[test]
     fn integers_hash_bijectively() {
         let mut random = Random(8);
         for i in 0..10_000 {
-            assert_eq!(unhash(hash_u64(i)), i);
+            assert_eq!(unhash_u64(hash_u64(i)), i);
             let key = random.bits();
-            assert_eq!(unhash(hash_u64(key)), key);
+            assert_eq!(unhash_u64(hash_u64(key)), key);
         }
     }
 

@@ -11,9 +11,9 @@ use types::ops::like::Syntax;
 use types::{Chunk, ColumnBuilder, Interval, SqlType, Value};
 
 use crate::ir::{
-    Callee, Distinct, FloatOp, Function, Inst, JoinState, JoinWord, KeyFilter, Literal, Operation, Param, Pipeline,
-    PipelineId, Program, RecursionState, RowField, RowLayout, RowSet, ScanOp, ScanPredicate, Site, SiteId, SiteKind,
-    Source, SourceColumn, State, StateId, Step, Ty, Var, Vectors, parse,
+    Callee, Distinct, FloatOp, Function, Inst, JoinState, JoinWord, KeyFilter, KeyLookup, KeyPlace, Literal,
+    LookupPart, Operation, Param, Pipeline, PipelineId, Program, RecursionState, RowField, RowLayout, RowSet, ScanOp,
+    ScanPredicate, Site, SiteId, SiteKind, Source, SourceColumn, State, StateId, Step, Ty, Var, Vectors, parse,
 };
 
 /// Makes random parts of programs.
@@ -165,8 +165,18 @@ impl Generator {
                 };
                 let (columns, predicates) = (self.some(column), self.some(Self::predicate));
                 let filters = self.some(|r| KeyFilter { attribute: r.0.index(9), state: StateId(r.0.index(4) as u32) });
+                let lookup = |r: &mut Self| {
+                    let part = |r: &mut Self| {
+                        let null = r.coin().then(|| r.0.index(9) as u32);
+                        let field =
+                            KeyPlace::Field { offset: r.0.index(99) as u32, ty: r.0.pick(&[Ty::I64, Ty::Str]), null };
+                        LookupPart { attribute: r.0.index(9), place: if r.coin() { KeyPlace::Word } else { field } }
+                    };
+                    KeyLookup { state: StateId(r.0.index(4) as u32), parts: r.some(part) }
+                };
+                let lookups = self.some(lookup);
                 let (table, codes) = (TableId(self.0.index(3) as u32), self.some(|r| r.0.index(9)));
-                Source::Table { table, columns, predicates, filters, codes }
+                Source::Table { table, columns, predicates, filters, lookups, codes }
             }
             1 => {
                 let (rows, types) = (self.0.index(4), self.some(|r| r.0.pick(&TYPES)));

@@ -1,15 +1,16 @@
 //! The probe side of a join: a tuple, the entries of its hash, and what is made of them.
 
 use base::Result;
-use plan::{Compare, Expr, ExprKind, JoinKind};
+use plan::index_join::column_of;
+use plan::{ColumnId, Compare, Expr, ExprKind, JoinKind};
 use types::SqlType;
 
 use super::super::expression::{Expressions, flag};
 use super::super::pipe::{Pipe, Sql};
 use super::super::pipelines::Pipelines;
 use super::super::{Needed, collect_columns};
-use super::{Built, Join, drop_null_keys, drop_nulls, exact, word_of};
-use crate::ir::{Inst, Match, MatchCondition, MatchKind, Ty, Var};
+use super::{Built, Join, Key, drop_null_keys, drop_nulls, exact, word_of};
+use crate::ir::{Inst, KeyPlace, Match, MatchCondition, MatchKind, Ty, Var};
 
 /// Build sides that let more of a probe's rows pass than this do not make a filter of the scan below.
 const SELECTIVE: f64 = 0.75;
@@ -69,6 +70,9 @@ impl Join<'_> {
         {
             pipelines.filter_by_keys(pipe, column, built.state);
         }
+        if drops && self.may_be_selective(built) {
+            pipelines.look_up_keys(pipe, &self.places(built), built.state);
+        }
         // Columns that the condition or later operators read are loaded before or after the match, never inside of it.
         let mut before = Needed::new();
         self.residual.iter().for_each(|e| collect_columns(e, &mut before));
@@ -111,6 +115,22 @@ impl Join<'_> {
             pipe.bind(*mark, sql);
         }
         Ok(())
+    }
+
+    /// Columns of the probe side that must be equal to a key, and where build rows have that: integers and texts.
+    fn places(&self, built: &Built) -> Vec<(ColumnId, KeyPlace)> {
+        let by_word = exact(&self.keys) && self.keys.len() == 1;
+        let place = |(number, key): (usize, &Key)| {
+            let column = column_of(&key.probe)?;
+            let place = match built.keys.get(number) {
+                _ if key.null_safe => return None,
+                Some(field) => KeyPlace::Field { offset: field.offset, ty: field.ty, null: field.null },
+                None if by_word => KeyPlace::Word,
+                None => return None,
+            };
+            (key.ty.is_integer() || key.ty == Ty::Str).then_some((column, place))
+        };
+        self.keys.iter().enumerate().filter_map(place).collect()
     }
 
     /// Whether a good part of the probe's rows may have no match, as far as is known.

@@ -50,7 +50,7 @@ impl Snapshot {
         enough: &[FirstRows],
         most: usize,
     ) -> Option<Vec<RowId>> {
-        let indexes: Vec<_> = self.relation().indexes().into_iter().filter(|index| self.is_complete(index)).collect();
+        let indexes = self.usable_indexes();
         let left = indexes.iter().filter_map(|index| Some((index.left(predicates, MOST_KEYS)?, index)));
         let left = left.max_by_key(|(left, _)| left.score);
         let told = left.as_ref().map_or(0, |(left, _)| left.score.0);

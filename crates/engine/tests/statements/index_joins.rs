@@ -1,0 +1,79 @@
+//! Which joins look up the rows of a table by the keys of their build side, and when.
+
+use engine::rows::text_rows;
+use engine::{Config, Database, Session};
+
+fn run(session: &mut Session, sql: &str) {
+    session.execute(sql, &[]).and_then(|r| r.collect()).unwrap_or_else(|e| panic!("{sql}: {e}"));
+}
+
+/// A table of 40,000 rows, four of which have a value of `f`, and one of 50.
+fn tables() -> Session {
+    let mut session = Database::new(Config { threads: Some(2), ..Config::default() }).unwrap().connect();
+    run(&mut session, "create table big (id integer primary key, f integer, b text, x double precision)");
+    run(&mut session, "insert into big select x, x / 4, 'b' || x / 2, x from generate_series(0, 39999) g(x)");
+    run(&mut session, "create index big_f on big (f)");
+    run(&mut session, "create index big_bf on big (b, f)");
+    run(&mut session, "create table few as select x * 331 as k, 'b' || x * 90 as t from generate_series(0, 49) g(x)");
+    session
+}
+
+fn rows(session: &mut Session, sql: &str) -> Vec<String> {
+    text_rows(session.execute(sql, &[]).unwrap()).unwrap().concat()
+}
+
+/// Whether keys are looked up for the query.
+fn is_looked_up(session: &mut Session, sql: &str) -> bool {
+    rows(session, &format!("explain analyze {sql}")).concat().contains("look up")
+}
+
+#[test]
+fn few_keys_are_looked_up() {
+    let mut session = tables();
+    for (join, index) in [
+        ("few join big on k = id", "big_pkey"),
+        ("few join big on k = f", "big_f"),
+        ("few join big on t = b", "big_bf"),
+        ("few join big on t = b and k = f + 0", "big_bf"),
+        ("few left join big on k = id", "big_pkey"),
+    ] {
+        let sql = format!("select count(*), sum(x) from {join}");
+        let plan = rows(&mut session, &format!("explain {sql}")).concat();
+        assert!(plan.contains(&format!(" by {index}")), "{plan}");
+        assert!(is_looked_up(&mut session, &sql), "{join}");
+    }
+    assert!(is_looked_up(&mut session, "select count(*) from big where f in (select k from few)"));
+    assert!(!is_looked_up(&mut session, "select count(*) from few join big on k = id where id = 662"));
+}
+
+#[test]
+fn many_keys_are_not() {
+    let mut session = tables();
+    run(&mut session, "create table many as select x as k from generate_series(0, 9999) g(x)");
+    assert!(!is_looked_up(&mut session, "select count(*) from many join big on k = id"));
+    let plan = rows(&mut session, "explain select count(*) from many join big on k = id").concat();
+    assert!(!plan.contains(" by big"), "{plan}");
+}
+
+#[test]
+fn a_key_that_is_everywhere_is_given_up() {
+    let mut session = tables();
+    run(&mut session, "insert into big select x, 662, 'c', x from generate_series(40000, 99999) g(x)");
+    let sum = "select count(*), sum(id) from few join big on k = f";
+    let with = rows(&mut session, sum);
+    run(&mut session, "set index_use = 'none'");
+    assert_eq!(rows(&mut session, sum), with);
+}
+
+#[test]
+fn a_session_says_which_indexes_are_used() {
+    let mut session = tables();
+    let (by_key, by_index) = ("select sum(x) from few join big on k = id", "select sum(x) from few join big on k = f");
+    let answers = [by_key, by_index].map(|sql| rows(&mut session, sql));
+    for (setting, used) in [("all", [true, true]), ("keys", [true, false]), ("none", [false, false])] {
+        run(&mut session, &format!("set index_use = '{setting}'"));
+        assert_eq!([by_key, by_index].map(|sql| is_looked_up(&mut session, sql)), used, "{setting}");
+        assert_eq!([by_key, by_index].map(|sql| rows(&mut session, sql)), answers);
+        assert_eq!(rows(&mut session, "select x from big where id = 77"), ["77"]);
+    }
+}
