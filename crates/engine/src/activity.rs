@@ -47,6 +47,8 @@ pub(crate) struct Statement {
     /// When its plan was made, and when that was compiled.
     planned: Moment,
     compiled: Moment,
+    /// How long it has waited for memory, and while it does, since when.
+    admission: Stretch,
     /// When it had run on its client's thread, if it did.
     ran_here: Moment,
     /// Rows that the client has been given, or that were changed.
@@ -70,6 +72,32 @@ impl Moment {
 
     fn get(&self) -> Option<Duration> {
         self.0.load(Relaxed).checked_sub(1).map(Duration::from_nanos)
+    }
+}
+
+/// Times that are added up, one of which may go on. In nanoseconds.
+#[derive(Default)]
+struct Stretch {
+    over: AtomicU64,
+    now: Moment,
+}
+
+impl Stretch {
+    /// Does something that takes time, of a statement that is so old.
+    fn of<T>(&self, age: impl Fn() -> Duration, work: impl FnOnce() -> T) -> T {
+        let begin = age();
+        self.now.is(|| begin);
+        let result = work();
+        let took = age().saturating_sub(begin);
+        self.over.fetch_add(u64::try_from(took.as_nanos()).unwrap_or(u64::MAX), Relaxed);
+        self.now.0.store(0, Relaxed);
+        result
+    }
+
+    /// All of it so far, of a statement that is so old; whether it goes on.
+    fn get(&self, age: Duration) -> (Duration, bool) {
+        let now = self.now.get().map(|begin| age.saturating_sub(begin));
+        (Duration::from_nanos(self.over.load(Relaxed)) + now.unwrap_or_default(), now.is_some())
     }
 }
 
@@ -116,7 +144,7 @@ struct End {
 /// What a statement's job has taken so far.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Work {
-    /// From the hand-over to the scheduler until a worker took it up.
+    /// Until there was memory for it, and from the hand-over to the scheduler until a worker took it up.
     pub queued: Duration,
     /// Whether no worker has taken it up yet.
     pub is_queued: bool,
@@ -238,6 +266,7 @@ impl Statement {
             started: OnceLock::new(),
             planned: Moment::default(),
             compiled: Moment::default(),
+            admission: Stretch::default(),
             ran_here: Moment::default(),
             rows: AtomicU64::new(0),
             furthest: AtomicU64::new(0),
@@ -271,6 +300,11 @@ impl Statement {
             self.planned.is(|| now);
             self.compiled.is(|| now);
         }
+    }
+
+    /// It waits for memory that others have.
+    pub fn is_admitted<T>(&self, wait: impl FnOnce() -> T) -> T {
+        self.admission.of(|| self.begin.elapsed(), wait)
     }
 
     /// What it makes is charged to this.
@@ -381,6 +415,13 @@ impl Statement {
     }
 
     fn work_of(&self, job: Option<&JobHandle>, now: Duration) -> Work {
+        let (waited, waits) = self.admission.get(now);
+        let work = self.work_of_job(job, now, waited);
+        Work { queued: work.queued + waited, is_queued: work.is_queued || waits, ..work }
+    }
+
+    /// The same of a statement that has waited so long before its job was there.
+    fn work_of_job(&self, job: Option<&JobHandle>, now: Duration, waited: Duration) -> Work {
         let Some(job) = job else {
             return self.ran_here.get().map_or_else(Work::default, |ran| Work {
                 waiting: now.saturating_sub(ran),
@@ -391,7 +432,7 @@ impl Statement {
         };
         let (progress, times, stages) = (job.progress(), job.times(), job.report());
         // When it was handed over.
-        let from = self.compiled.get().unwrap_or_default();
+        let from = self.compiled.get().unwrap_or_default() + waited;
         let after_its_end = times.total.map_or(Duration::ZERO, |total| now.saturating_sub(from + total));
         // The bits of numbers that are not negative are in the numbers' order.
         let fraction = progress.fraction();

@@ -433,7 +433,7 @@ fn admit(environment: &Environment, query: &Query, need: usize) -> Result<Ticket
         cancel: &query.cancel,
         open: &environment.open,
     };
-    shared.admission.admit(&shared.budget, request)
+    environment.statement.is_admitted(|| shared.admission.admit(&shared.budget, request))
 }
 
 /// Whether the query is there, has not ended, and is not held up by its client.

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use base::SqlState;
 use common::{settled_memory, settles};
 use engine::{Config, Database, Session};
+use types::Value;
 
 fn database() -> Database {
     Database::new(Config { threads: Some(2), ..Config::default() }).unwrap()
@@ -165,4 +166,68 @@ fn open_results_are_not_waited_for() {
     assert_eq!(other.rows().unwrap().len(), 1);
     let own = session.execute(LARGE, &[]).and_then(|r| r.rows());
     assert!(own.is_ok() || own.is_err_and(|e| e.state() == SqlState::OUT_OF_MEMORY));
+}
+
+#[test]
+fn who_waits_for_memory_is_queued() {
+    let limit = 100 << 20;
+    let database = Database::new(Config { threads: Some(2), memory_limit: Some(limit), ..Config::default() }).unwrap();
+    fill(&mut database.connect());
+    let state = |session: &mut Session| {
+        let sql = "select state from running_queries() where not own_session and query like '%order by a.x%'";
+        session.execute(sql, &[]).and_then(|r| r.rows()).unwrap()
+    };
+    std::thread::scope(|scope| {
+        let clients: Vec<_> = (0..4)
+            .map(|_| {
+                scope.spawn(|| {
+                    let mut session = database.connect();
+                    run(&mut session, "set admission_timeout = '1h'");
+                    session.execute(LARGE, &[]).and_then(|r| r.rows()).map(|rows| rows.len())
+                })
+            })
+            .collect();
+        let mut looks = database.connect();
+        let mut queued = false;
+        while !clients.iter().all(std::thread::ScopedJoinHandle::is_finished) {
+            queued |= state(&mut looks).contains(&vec![Value::str("queued")]);
+        }
+        clients.into_iter().for_each(|client| assert!(client.join().unwrap().is_ok()));
+        assert!(queued);
+    });
+    let longest = "select max(queued_ms) from query_history() where query like '%order by a.x%'";
+    let longest = database.connect().execute(longest, &[]).and_then(|r| r.rows()).unwrap();
+    assert!(matches!(longest[0][0], Value::Float(ms) if ms > 1.0), "{longest:?}");
+}
+
+#[test]
+fn who_waits_for_a_row_holds_no_memory_back() {
+    let limit = 100 << 20;
+    let database = Database::new(Config { threads: Some(2), memory_limit: Some(limit), ..Config::default() }).unwrap();
+    let mut first = database.connect();
+    fill(&mut first);
+    run(&mut first, "create table r (k integer primary key, s text)");
+    run(&mut first, "insert into r values (1, 'one')");
+    run(&mut first, "set admission_timeout = '1h'");
+    run(&mut first, "begin isolation level read committed");
+    run(&mut first, "update r set s = 'first' where k = 1");
+    std::thread::scope(|scope| {
+        let second = scope.spawn(|| {
+            let mut session = database.connect();
+            run(&mut session, "begin isolation level read committed");
+            let update = format!("update r set s = 'second' from ({LARGE}) large where k = 1");
+            run(&mut session, &update);
+            run(&mut session, "commit");
+        });
+        // It has its memory, and waits for the row.
+        std::thread::sleep(std::time::Duration::from_millis(500));
+        let begin = std::time::Instant::now();
+        let large = first.execute(LARGE, &[]).and_then(|r| r.rows());
+        assert!(large.is_ok() && begin.elapsed() < std::time::Duration::from_secs(5), "{:?}", begin.elapsed());
+        assert!(!second.is_finished());
+        run(&mut first, "commit");
+        second.join().unwrap();
+    });
+    let left = database.connect().execute("select s from r", &[]).and_then(|r| r.rows()).unwrap();
+    assert_eq!(left, [[Value::str("second")]]);
 }

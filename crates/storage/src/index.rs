@@ -9,6 +9,7 @@
 mod bytes;
 mod hash;
 mod keys;
+mod looking;
 mod one_key;
 pub(crate) mod ordered;
 mod slots;

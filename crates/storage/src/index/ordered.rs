@@ -9,7 +9,7 @@
 
 use std::ops::Bound;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, RwLock, TryLockError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 use std::time::Duration;
 
 use base::{Budget, Result};
@@ -17,6 +17,7 @@ use index::{GROUP, RowKeys, Rowex, Tree, USUAL_KEY, WithRow};
 use types::{Chunk, Column, Physical};
 
 use super::bytes::{self, IndexPart, KeyRange, Ordered, RowOrder};
+use super::looking::Looking;
 use crate::{RowId, ScanPredicate, Schema};
 
 /// How long a writer waits for another one before it asks whether it was cancelled.
@@ -79,8 +80,8 @@ pub struct OrderedIndex {
     /// Missing until it was built.
     tree: OnceLock<Tree<Rowex>>,
     writer: Mutex<()>,
-    /// Held, shared, while somebody looks into the tree.
-    looking: RwLock<()>,
+    /// Those who look into the tree.
+    looking: Looking,
     /// Views from this moment on find all their rows in it.
     since: AtomicU64,
 }
@@ -125,7 +126,7 @@ impl OrderedIndex {
     pub(crate) fn new(definition: IndexDefinition, schema: &Schema) -> Self {
         let physical = |part: &IndexPart| schema.attributes()[part.attribute].sql_type.physical();
         let parts = definition.parts.iter().map(|part| (*part, physical(part))).collect();
-        let (tree, writer, looking) = (OnceLock::new(), Mutex::default(), RwLock::default());
+        let (tree, writer, looking) = (OnceLock::new(), Mutex::default(), Looking::default());
         Self { definition, parts, tree, writer, looking, since: AtomicU64::new(NEVER) }
     }
 
@@ -233,7 +234,7 @@ impl OrderedIndex {
 
     /// Waits until nobody looks at entries that have been removed.
     pub(crate) fn wait_for_readers(&self) {
-        drop(self.looking.write().unwrap_or_else(PoisonError::into_inner));
+        self.looking.wait();
     }
 
     /// The rows with a key, as long as `wanted` does not say what is looked for.
@@ -243,7 +244,7 @@ impl OrderedIndex {
         key: &[u8],
         mut wanted: impl FnMut(RowId) -> Option<T>,
     ) -> Option<T> {
-        let _looking = self.looking.read().unwrap_or_else(PoisonError::into_inner);
+        let _looking = self.looking.look();
         let keyed = WithRow(Keyed { rows, parts: &self.parts });
         let reader = self.tree.get()?.reader(&keyed);
         reader.starting_with(key).find_map(|row| wanted(RowId::from_bits(row)))
@@ -274,7 +275,7 @@ impl OrderedIndex {
 
     /// Shows the rows with some keys, in their order, to `show`, as long as that says so.
     pub(crate) fn walk(&self, rows: &dyn KeyRows, ordered: &Ordered, mut show: impl FnMut(RowId) -> bool) {
-        let _looking = self.looking.read().unwrap_or_else(PoisonError::into_inner);
+        let _looking = self.looking.look();
         let keyed = WithRow(Keyed { rows, parts: &self.parts });
         let Some(reader) = self.tree.get().map(|tree| tree.reader(&keyed)) else { return };
         let scan = reader.range(Bound::Included(&ordered.range.lower), ordered.range.upper());
@@ -290,7 +291,7 @@ impl OrderedIndex {
         most: usize,
         sees: impl Fn(RowId) -> bool,
     ) -> Option<Vec<RowId>> {
-        let _looking = self.looking.read().unwrap_or_else(PoisonError::into_inner);
+        let _looking = self.looking.look();
         let keyed = WithRow(Keyed { rows, parts: &self.parts });
         let reader = self.tree.get()?.reader(&keyed);
         let mut found = Vec::new();
@@ -326,7 +327,7 @@ impl OrderedIndex {
                 self.encode_key(keys.columns(), row, &mut bytes);
                 ends.push(bytes.len());
             }
-            let _looking = self.looking.read().unwrap_or_else(PoisonError::into_inner);
+            let _looking = self.looking.look();
             let keyed = WithRow(Keyed { rows, parts: &self.parts });
             let Some(reader) = self.tree.get().map(|tree| tree.reader(&keyed)) else { return };
             let begins = std::iter::once(0).chain(ends.iter().copied());
