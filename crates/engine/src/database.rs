@@ -78,6 +78,8 @@ pub(crate) struct Shared {
     pub remote: Arc<io::Client>,
     /// What sessions begin with.
     pub session_settings: Settings,
+    /// The machine as the settings have described it, or nothing.
+    pub topology: String,
     /// Whether files are closed to SQL, and settings to all; neither is ever undone.
     closed: AtomicBool,
     locked: AtomicBool,
@@ -96,10 +98,13 @@ impl Database {
         config.settings.of(Scope::Session).for_each(|(s, value)| session_settings.put(s, Some(value.to_string())));
         let threads = config.settings.of(Scope::Database).find(|(s, _)| s.name == "threads");
         let threads = config.threads.or_else(|| threads?.1.parse().ok());
+        let topology = config.settings.of(Scope::Database).find(|(s, _)| s.name == "topology");
+        let topology = topology.map_or_else(String::new, |(_, text)| text.to_string());
+        let described = if topology.is_empty() { None } else { Some(Topology::parse(&topology)?) };
         let usual = SchedulerOptions::default();
         let options = SchedulerOptions {
             threads,
-            topology: config.topology.clone(),
+            topology: config.topology.clone().or(described),
             morsel_rows: config.morsel_rows.unwrap_or(usual.morsel_rows),
             slice: config.slice.unwrap_or(usual.slice),
             steps: config.steps.unwrap_or(usual.steps),
@@ -123,6 +128,7 @@ impl Database {
             frames: Mutex::default(),
             remote: Arc::default(),
             session_settings,
+            topology,
             closed: AtomicBool::new(false),
             locked: AtomicBool::new(false),
         })))

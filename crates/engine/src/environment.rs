@@ -355,6 +355,8 @@ impl Environment {
                 shared.lock();
                 Ok(())
             }
+            ("topology", value) if value.as_ref().is_none_or(|value| *value == shared.topology) => Ok(()),
+            ("topology", _) => Err(fixed(setting, "it can only be set when the database is opened")),
             // They are as they begin.
             ("enable_external_access" | "lock_configuration", _) => Ok(()),
             ("trace", value) => self.set_trace(setting, value),
@@ -416,6 +418,7 @@ impl Environment {
             "memory_limit" => format!("{}MiB", shared.budget.limit() >> 20),
             "enable_external_access" => switch(!shared.is_closed()),
             "lock_configuration" => switch(shared.is_locked()),
+            "topology" => shared.topology.clone(),
             _ => match (setting.kind, self.settings.get(setting)) {
                 (Kind::Secret, secret) if !secret.is_empty() => "***".into(),
                 (_, value) => value.to_string(),

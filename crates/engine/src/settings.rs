@@ -78,6 +78,8 @@ pub enum Kind {
     Zone,
     /// Names of schemas.
     Schemas,
+    /// A machine: its nodes and their processors, as `4x8` or `4x8:ring`.
+    Topology,
 }
 
 /// Levels of isolation, as they are written.
@@ -335,6 +337,13 @@ pub const SETTINGS: &[Setting] = &[
         description: "Time zone in which moments (timestamptz) are read, written and taken apart: Europe/Berlin, UTC, 2.",
     },
     Setting {
+        name: "topology",
+        kind: Kind::Topology,
+        default: "",
+        scope: Scope::Database,
+        description: "The machine's nodes, said when the database is opened to try machines that are not there: 4x8, 4x8:ring; by default as the system tells.",
+    },
+    Setting {
         name: "trace",
         kind: Kind::Path,
         default: "",
@@ -444,6 +453,7 @@ impl Settings {
             "s3_use_ssl",
             "statement_timeout",
             "threads",
+            "topology",
             "trace",
             "work_division",
             "worker_limit",

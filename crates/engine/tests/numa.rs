@@ -56,3 +56,17 @@ fn joins_give_the_same_rows_wherever_their_tables_are() {
         assert_eq!(rows(&mut session, sql), [["11999"]], "{placement}");
     }
 }
+
+#[test]
+fn a_machine_is_described_by_a_setting_and_stays() {
+    let mut settings = engine::Settings::default();
+    assert!(settings.set("topology", "4 by 8").unwrap_err().get_hint().is_some());
+    settings.set("topology", "2x2:ring").unwrap();
+    let database = Database::new(Config { threads: Some(4), settings, ..Config::default() }).unwrap();
+    let mut session = database.connect();
+    let mut rows = |sql: &str| session.execute(sql, &[]).and_then(|r| r.rows());
+    assert_eq!(rows("select count(distinct node) from workers()").unwrap()[0][0], types::Value::Int(2));
+    assert_eq!(rows("set topology = '4x8'").unwrap_err().state(), base::SqlState::CANNOT_CHANGE_PARAMETER);
+    rows("reset all").unwrap();
+    assert_eq!(rows("show topology").unwrap()[0][0], types::Value::str("2x2:ring"));
+}

@@ -5,6 +5,8 @@ use optimizer::KnownRows;
 use types::ops::date::{DateOrder, Zone};
 
 use super::memory::parse_memory;
+use scheduler::Topology;
+
 use super::{Kind, SETTINGS, Setting, duration, path};
 
 impl Setting {
@@ -68,6 +70,11 @@ impl Setting {
                 .map_err(|_| bad("zones are named as Europe/Berlin or UTC, or by hours east of UTC".into())),
             Kind::Path | Kind::Text | Kind::Secret => Ok(value.to_owned()),
             Kind::Schemas => Ok(path::canonical(value)),
+            Kind::Topology if text.is_empty() => Ok(text),
+            Kind::Topology => match Topology::parse(value) {
+                Ok(_) => Ok(value.trim().to_owned()),
+                Err(error) => Err(bad(format!("{}; write nodes and their processors, as 4x8:ring", error.message()))),
+            },
             Kind::Choice(known) if known().contains(&text.as_str()) => Ok(text),
             Kind::Choice(known) => Err(bad(format!("it is one of these: {}", known().join(", ")))),
             Kind::JoinRows => match value.parse::<KnownRows>() {
