@@ -1,23 +1,26 @@
-//! The index beside others: ns and millions of operations a second of lookups, inserts and removals by protocol, with one
-//! worker and with two, and memory (Figure 3.7); texts (Figure 3.8); a reader beside a writer by skew (Figure 3.9).
+//! The index beside others: nanoseconds of lookups, inserts and removals by protocol, operations a second of one worker and of
+//! several, and memory (Figures 2.8, 3.7 and, of texts, 3.8); a reader beside a writer by skew (3.9); scans; one counter (2.12);
+//! instructions and misses (the table of 3.5.1); code (3.5.4); and machines with more cores, simulated.
 //!
 //! Each measurement has a process of its own, so that none works in the memory that another left, and they take turns.
 
+mod code;
 mod contenders;
+mod counter;
+mod instructions;
 mod keys;
+mod measure;
+mod simulate;
 
+use std::path::PathBuf;
 use std::process::Command;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::time::{Duration, Instant};
 
-use base::{Error, Random, Result, SqlState};
+use base::{Error, Result, SqlState};
 use clap::Args;
 
-use contenders::{CONTENDERS, Contender, make};
-use keys::{Keys, Kind};
-
-/// One guard, or one locking of what has a lock, for so many operations.
-const BATCH: usize = 1024;
+use crate::plot::{self, Chart};
+use contenders::CONTENDERS;
+use keys::Kind;
 
 /// Options of `bench index`.
 #[derive(Args, Clone, Debug)]
@@ -40,47 +43,64 @@ pub(crate) struct IndexOptions {
     /// A reader beside a writer instead, by skew.
     #[arg(long)]
     contention: bool,
+    /// Scans of 100 rows instead, from random keys on.
+    #[arg(long)]
+    ranges: bool,
+    /// One counter instead, incremented by all workers.
+    #[arg(long)]
+    counter: bool,
+    /// Instructions and misses of an operation instead, by valgrind's simulator.
+    #[arg(long)]
+    instructions: bool,
+    /// Lines and bytes of code instead, by protocol.
+    #[arg(long)]
+    code: bool,
+    /// Ten cores with twenty threads instead, simulated.
+    #[arg(long)]
+    simulate: bool,
+    /// File for a picture.
+    #[arg(long)]
+    plot: Option<PathBuf>,
     /// Run one measurement in this process.
     #[arg(long, hide = true)]
     inside: bool,
 }
 
+impl IndexOptions {
+    /// The contenders that are asked for.
+    fn names(&self) -> Vec<&'static str> {
+        let is_asked = |name: &&str| self.only.is_empty() || self.only.iter().any(|only| only == name);
+        CONTENDERS.into_iter().filter(is_asked).collect()
+    }
+
+    /// A picture, if one is asked for.
+    fn draw(&self, title: &str, names: &[&str], charts: &[Chart]) -> Result<()> {
+        self.plot.as_ref().map_or(Ok(()), |file| plot::write(file, title, names, charts, false))
+    }
+}
+
 pub(crate) fn run(options: &IndexOptions) -> Result<bool> {
     if options.inside {
-        return inside(options);
-    }
-    let names = CONTENDERS.iter().filter(|name| options.only.is_empty() || options.only.iter().any(|o| o == *name));
-    let names: Vec<&str> = names.copied().collect();
-    if options.contention {
-        println!("{:16} {:>6} {:>14} {:>14}", "", "skew", "lookups, M/s", "updates, M/s");
+        measure::inside(options)?;
+    } else if options.counter {
+        counter::run(options)?;
+    } else if options.instructions {
+        instructions::run(options)?;
+    } else if options.code {
+        code::run()?;
+    } else if options.simulate {
+        simulate::run(options)?;
+    } else if options.contention {
+        contention(options)?;
     } else {
-        println!(
-            "{:8} {:>2} {:16} {:>9} {:>9} {:>9} {:>9} {:>9}",
-            "keys", "", "", "insert", "lookup", "remove", "M/s", "bytes"
-        );
-    }
-    for kind in &options.kind {
-        for &workers in &options.workers {
-            let mut best = vec![Figures::default(); names.len()];
-            for _ in 0..options.rounds {
-                for (name, best) in names.iter().zip(&mut best) {
-                    if let Some(figures) = outside(options, *kind, workers, name)? {
-                        best.improve(&figures);
-                    }
-                }
-            }
-            for (name, figures) in names.iter().zip(&best).filter(|(_, figures)| !figures.0.is_empty()) {
-                figures.print(options.contention, *kind, workers, name);
-            }
-            if options.contention {
-                return Ok(true);
-            }
-        }
+        by_workers(options)?;
     }
     Ok(true)
 }
 
-/// Nanoseconds of an insertion, a lookup and a removal, and bytes a key; or lookups and updates a second by skew.
+/// What one measurement gives: of insertions, lookups and removals, or of scanned rows, nanoseconds of processor time each, and
+/// nanoseconds between two of them by the clock; then bytes a key. Of contention nanoseconds between two lookups and between
+/// two updates, by skew. Less is better.
 #[derive(Clone, Default)]
 struct Figures(Vec<f64>);
 
@@ -91,136 +111,87 @@ impl Figures {
         }
         self.0.iter_mut().zip(&other.0).for_each(|(mine, other)| *mine = mine.min(*other));
     }
+}
 
-    fn print(&self, contention: bool, kind: Kind, workers: usize, name: &str) {
-        if contention {
-            for (skew, pair) in SKEWS.iter().zip(self.0.chunks(2)) {
-                println!("{name:16} {skew:6.2} {:14.2} {:14.2}", 1e3 / pair[0], 1e3 / pair[1]);
+/// Figures by kind of keys and number of workers, each of all contenders that have some.
+fn by_workers(options: &IndexOptions) -> Result<()> {
+    let names = options.names();
+    let operations: &[&str] = if options.ranges { &["row"] } else { &["insert", "lookup", "remove"] };
+    let headings = |unit: &str| operations.iter().map(|of| format!("{of:>8} {unit}")).collect::<String>();
+    println!("{:8} {:>2} {:16}{}{}    bytes", "keys", "", "", headings(" ns"), headings("M/s"));
+    let mut charts = Vec::new();
+    for kind in &options.kind {
+        let name_of = |operation: &&str| format!("{} {operation}, M/s", kind.name());
+        let none = || vec![Vec::new(); names.len()];
+        let mut of_kind: Vec<_> = operations.iter().map(|of| Chart { name: name_of(of), lines: none() }).collect();
+        for &workers in &options.workers {
+            for (at, figures) in best(options, *kind, workers, &names)?.into_iter().enumerate() {
+                let Some((bytes, times)) = figures.0.split_last() else { continue };
+                print!("{:8} {workers:2} {:16}", kind.name(), names[at]);
+                times.chunks(2).for_each(|of| print!("{:11.1} ", of[0]));
+                for (of, chart) in times.chunks(2).zip(&mut of_kind) {
+                    print!("{:11.2} ", 1e3 / of[1]);
+                    chart.lines[at].push((workers as f64, 1e3 / of[1]));
+                }
+                println!("{bytes:8.1}");
             }
-            return;
         }
-        let [insert, lookup, remove, bytes] = self.0[..] else { return };
-        let rate = 1e3 * workers as f64 / lookup;
-        let kind = format!("{kind:?}").to_lowercase();
-        println!("{kind:8} {workers:2} {name:16} {insert:9.1} {lookup:9.1} {remove:9.1} {rate:9.2} {bytes:9.1}");
+        charts.extend(of_kind);
     }
+    options.draw("Operations by workers", &names, &charts)
+}
+
+/// Figure 3.9.
+fn contention(options: &IndexOptions) -> Result<()> {
+    let names = options.names();
+    println!("{:16} {:>6} {:>14} {:>14}", "", "skew", "lookups, M/s", "updates, M/s");
+    let chart = |name: &str| Chart { name: format!("{name}, M/s by skew"), lines: vec![Vec::new(); names.len()] };
+    let mut charts = [chart("lookups"), chart("updates")];
+    for (at, figures) in best(options, Kind::Dense, 2, &names)?.into_iter().enumerate() {
+        for (skew, pair) in measure::SKEWS.into_iter().zip(figures.0.chunks(2)) {
+            let rates = [1e3 / pair[0], 1e3 / pair[1]];
+            println!("{:16} {skew:6.2} {:14.2} {:14.2}", names[at], rates[0], rates[1]);
+            charts.iter_mut().zip(rates).for_each(|(chart, rate)| chart.lines[at].push((skew, rate)));
+        }
+    }
+    options.draw("A reader beside a writer", &names, &charts)
+}
+
+/// The best figures of some rounds, in which the contenders take turns.
+fn best(options: &IndexOptions, kind: Kind, workers: usize, names: &[&str]) -> Result<Vec<Figures>> {
+    let mut best = vec![Figures::default(); names.len()];
+    for _ in 0..options.rounds.max(1) {
+        for (name, best) in names.iter().zip(&mut best) {
+            if let Some(figures) = outside(options, kind, workers, name)? {
+                best.improve(&figures);
+            }
+        }
+    }
+    Ok(best)
+}
+
+/// What another process is told, to make one measurement.
+fn arguments(options: &IndexOptions, kind: Kind, workers: usize, name: &str) -> Vec<String> {
+    let mut arguments: Vec<String> =
+        ["index", "--inside", "--only", name, "--kind", kind.name()].map(Into::into).into();
+    arguments.extend(["--workers".into(), workers.to_string(), "--keys".into(), options.keys.to_string()]);
+    let flags = [(options.contention, "--contention"), (options.ranges, "--ranges")];
+    arguments.extend(flags.into_iter().filter(|(is_set, _)| *is_set).map(|(_, flag)| flag.into()));
+    arguments
+}
+
+fn failed(what: impl std::fmt::Display) -> Error {
+    Error::new(SqlState::IO_ERROR, format!("bench index: {what}"))
 }
 
 /// One measurement, in another process.
 fn outside(options: &IndexOptions, kind: Kind, workers: usize, name: &str) -> Result<Option<Figures>> {
-    let failed = |what: String| Error::new(SqlState::IO_ERROR, format!("bench index: {what}"));
-    let mut command = Command::new(std::env::current_exe().map_err(|error| failed(error.to_string()))?);
-    let kind = format!("{kind:?}").to_lowercase();
-    command.args(["index", "--inside", "--only", name, "--kind", &kind]);
-    command.args(["--workers", &workers.to_string(), "--keys", &options.keys.to_string()]);
-    if options.contention {
-        command.arg("--contention");
-    }
-    let output = command.output().map_err(|error| failed(error.to_string()))?;
+    let mut command = Command::new(std::env::current_exe().map_err(failed)?);
+    let output = command.args(arguments(options, kind, workers, name)).output().map_err(failed)?;
     if !output.status.success() {
-        return Err(failed(String::from_utf8_lossy(&output.stderr).into_owned()));
+        return Err(failed(String::from_utf8_lossy(&output.stderr)));
     }
     let text = String::from_utf8_lossy(&output.stdout);
     let figures: Vec<f64> = text.split_whitespace().filter_map(|word| word.parse().ok()).collect();
     Ok((!figures.is_empty()).then_some(Figures(figures)))
-}
-
-fn inside(options: &IndexOptions) -> Result<bool> {
-    let ([kind, ..], [workers, ..], [name, ..]) = (&options.kind[..], &options.workers[..], &options.only[..]) else {
-        return Ok(false);
-    };
-    if options.contention {
-        return contention(options.keys, name);
-    }
-    let keys: &'static Keys = Box::leak(Box::new(Keys::new(*kind, options.keys)));
-    let before = resident();
-    let mut items = keys.items();
-    let Some(contender) = make(name, keys) else { return Ok(true) };
-    // A contender that only one may change is filled and emptied by one.
-    let writers = if contender.has_one_writer() { 1 } else { *workers };
-    let insert = phase(&mut items, writers, 1, &*contender, |contender, items| contender.insert(items));
-    let bytes = contender.bytes().unwrap_or_else(|| resident().saturating_sub(before)) as f64 / items.len() as f64;
-    let lookup = phase(&mut items, *workers, 2, &*contender, |contender, items| {
-        assert_eq!(contender.get(items), items.len());
-    });
-    let remove = phase(&mut items, writers, 3, &*contender, |contender, items| contender.remove(items));
-    println!("{insert} {lookup} {remove} {bytes}");
-    // What is left is freed faster by the system.
-    std::mem::forget(contender);
-    Ok(true)
-}
-
-/// Nanoseconds of processor time an operation, of so many workers, which share all items in a random order.
-fn phase(
-    items: &mut [u64],
-    workers: usize,
-    seed: u64,
-    contender: &dyn Contender,
-    work: impl Fn(&dyn Contender, &[u64]) + Sync,
-) -> f64 {
-    let number = items.len();
-    let mut random = Random(seed);
-    (1..number).for_each(|at| items.swap(at, random.index(at + 1)));
-    std::thread::scope(|scope| {
-        let of_workers: Vec<_> = items
-            .chunks(number.div_ceil(workers))
-            .map(|part| {
-                let work = &work;
-                scope.spawn(move || {
-                    let start = running();
-                    part.chunks(BATCH).for_each(|items| work(contender, items));
-                    running() - start
-                })
-            })
-            .collect();
-        of_workers.into_iter().map(|worker| worker.join().unwrap_or(f64::NAN)).sum::<f64>() / number as f64
-    })
-}
-
-/// Nanoseconds for which this thread has had a processor, in steps of ten milliseconds: what else the machine does disturbs
-/// less than in seconds of the clock.
-fn running() -> f64 {
-    let text = std::fs::read_to_string("/proc/thread-self/stat").unwrap_or_default();
-    let fields = text.rsplit_once(')').map_or("", |(_, fields)| fields).split_whitespace();
-    fields.skip(11).take(2).filter_map(|ticks| ticks.parse::<f64>().ok()).sum::<f64>() * 1e7
-}
-
-/// Exponents of Zipf's law; at 3 the first key has 83% of all.
-const SKEWS: [f64; 7] = [0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0];
-
-/// One worker looks keys up while another removes them and inserts them again.
-fn contention(number: usize, name: &str) -> Result<bool> {
-    let keys: &'static Keys = Box::leak(Box::new(Keys::new(Kind::Dense, number)));
-    let Some(contender) = make(name, keys).filter(|contender| !contender.has_one_writer()) else { return Ok(true) };
-    phase(&mut keys.items(), 2, 1, &*contender, |contender, items| contender.insert(items));
-    for skew in SKEWS {
-        let drawn = keys::zipf(number, skew, 1 << 20);
-        let over = AtomicBool::new(false);
-        let rate = |seed: usize, work: &dyn Fn(&[u64])| {
-            let (start, mut operations) = (Instant::now(), 0);
-            for rows in drawn.chunks(BATCH).cycle().skip(seed) {
-                work(rows);
-                operations += rows.len();
-                if start.elapsed() > Duration::from_secs(1) || over.load(Relaxed) {
-                    break;
-                }
-            }
-            over.store(true, Relaxed);
-            start.elapsed().as_secs_f64() * 1e9 / operations as f64
-        };
-        let (lookups, updates) = std::thread::scope(|scope| {
-            let lookups = scope.spawn(|| rate(0, &|rows| _ = std::hint::black_box(contender.get(rows))));
-            let updates = rate(511, &|rows| contender.update(rows));
-            (lookups.join().unwrap_or(f64::NAN), updates)
-        });
-        println!("{lookups} {updates}");
-    }
-    std::mem::forget(contender);
-    Ok(true)
-}
-
-/// Bytes of the process in memory.
-fn resident() -> usize {
-    let text = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
-    text.split_whitespace().nth(1).and_then(|pages| pages.parse::<usize>().ok()).unwrap_or(0) * 4096
 }

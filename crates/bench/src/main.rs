@@ -16,6 +16,7 @@ mod memory;
 mod morsels;
 mod numbers;
 mod planning;
+mod plot;
 mod replay;
 mod service;
 mod sort;

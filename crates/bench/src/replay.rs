@@ -2,7 +2,6 @@
 //! queries, run once, on machines that are described.
 
 mod machine;
-mod plot;
 mod recording;
 mod simulate;
 #[cfg(test)]
@@ -18,6 +17,7 @@ use scheduler::Topology;
 use tpch::QUERIES;
 
 use crate::DataOptions;
+use crate::plot::{self, Chart};
 use crate::tpch::{prepare, source};
 use machine::Machine;
 use recording::Query;
@@ -89,12 +89,17 @@ pub(crate) fn run(options: &ReplayOptions) -> Result<bool> {
     interference(&machines[0], &recorded);
     streams(&machines[0], &recorded);
     if let Some(file) = &options.plot {
-        let curves = |variant: &Policy| curves(&machines[0], &recorded, *variant);
-        let variants: Vec<_> = VARIANTS.iter().map(|(name, policy)| (*name, curves(policy))).collect();
-        let names: Vec<&str> =
-            recorded.values().next().into_iter().flatten().map(|query| query.name.as_str()).collect();
-        let page = plot::speed_ups(&names, &options.workers, &variants);
-        std::fs::write(file, page).map_err(|e| Error::internal(format!("{}: {e}", file.display())))?;
+        let of = |variant: &Policy| curves(&machines[0], &recorded, *variant);
+        let variants: Vec<_> = VARIANTS.iter().map(|(_, policy)| of(policy)).collect();
+        let queries = recorded.values().next().into_iter().flatten().enumerate();
+        let points = |curve: &Vec<f64>| recorded.keys().map(|&x| x as f64).zip(curve.iter().copied()).collect();
+        let charts: Vec<_> = queries
+            .map(|(at, query)| Chart {
+                name: query.name.clone(),
+                lines: variants.iter().map(|curves| points(&curves[at])).collect(),
+            })
+            .collect();
+        plot::write(file, "Speed-ups", &VARIANTS.map(|(name, _)| name), &charts, true)?;
     }
     Ok(true)
 }

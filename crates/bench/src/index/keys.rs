@@ -19,6 +19,19 @@ pub(crate) enum Kind {
     Urls,
 }
 
+impl Kind {
+    /// As options name it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Dense => "dense",
+            Self::Sparse => "sparse",
+            Self::Genome => "genome",
+            Self::Titles => "titles",
+            Self::Urls => "urls",
+        }
+    }
+}
+
 /// The keys by row.
 pub(crate) enum Keys {
     /// Eight bytes each, the highest first.
@@ -51,9 +64,9 @@ impl Keys {
                 // SplitMix64 gives each number once in its period; half a number, hardly ever twice.
                 Self::Numbers((0..number).map(|_| random.bits() >> 1).collect())
             }
-            Kind::Genome => Self::Texts(texts(256_000, |random, text| letters(random, text, b"ACGT", 9, 3))),
-            Kind::Titles => Self::Texts(texts(16_000_000, title)),
-            Kind::Urls => Self::Texts(texts(6_400_000, address)),
+            Kind::Genome => Self::Texts(texts(kind, 256_000)),
+            Kind::Titles => Self::Texts(texts(kind, 16_000_000)),
+            Kind::Urls => Self::Texts(texts(kind, 6_400_000)),
         }
     }
 
@@ -66,14 +79,24 @@ impl Keys {
     }
 }
 
-/// So many texts that are all different, each with a zero behind it.
-fn texts(number: usize, make: impl Fn(&mut Random, &mut Vec<u8>)) -> Texts {
+/// Writes a text; a longer one where those before were too short on average.
+type Make = fn(&mut Random, &mut Vec<u8>, bool);
+
+/// So many texts that are all different, each with a zero behind it, which their lengths do not count.
+fn texts(kind: Kind, number: usize) -> Texts {
+    let (mean, make): (f64, Make) = match kind {
+        Kind::Titles => (22.4, title),
+        Kind::Urls => (63.3, address),
+        _ => (10.0, genome),
+    };
     let mut random = Random(7);
     let (mut bytes, mut ends) = (Vec::new(), Vec::with_capacity(number));
     let mut seen = std::collections::HashSet::with_capacity(number);
     while ends.len() < number {
         let start = bytes.len();
-        make(&mut random, &mut bytes);
+        // Short texts come twice more often than long ones and are left out: what is kept decides how long the next may be.
+        let is_short = (start as f64) < (mean + 1.0) * ends.len() as f64;
+        make(&mut random, &mut bytes, is_short);
         bytes.push(0);
         // Texts that come twice are left out; by their hash, which leaves out one in a million others.
         use std::hash::BuildHasher;
@@ -92,6 +115,10 @@ fn letters(random: &mut Random, text: &mut Vec<u8>, of: &[u8], least: usize, spr
     text.extend((0..length).map(|_| of[random.index(of.len())]));
 }
 
+fn genome(random: &mut Random, text: &mut Vec<u8>, is_short: bool) {
+    letters(random, text, b"ACGT", 9 + usize::from(is_short), 2);
+}
+
 /// A word of a vocabulary in which few words are frequent.
 fn word(random: &mut Random, text: &mut Vec<u8>) {
     let rank = (50_000f64.powf(random.fraction()) as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -99,8 +126,8 @@ fn word(random: &mut Random, text: &mut Vec<u8>) {
     letters(&mut of_word, text, b"etaoinshrdlucmfwypvbgk", 3, 9);
 }
 
-fn title(random: &mut Random, text: &mut Vec<u8>) {
-    for at in 0..2 + random.index(3) {
+fn title(random: &mut Random, text: &mut Vec<u8>, is_short: bool) {
+    for at in 0..2 + random.index(2) + usize::from(is_short) {
         if at > 0 {
             text.push(b'_');
         }
@@ -108,12 +135,12 @@ fn title(random: &mut Random, text: &mut Vec<u8>) {
     }
 }
 
-fn address(random: &mut Random, text: &mut Vec<u8>) {
+fn address(random: &mut Random, text: &mut Vec<u8>, is_short: bool) {
     text.extend(b"http:");
     text.extend(b"//www.");
     word(random, text);
     text.extend([b".com/", b".org/", b".net/"][random.index(3)]);
-    for _ in 0..3 + random.index(3) {
+    for _ in 0..3 + random.index(2) + usize::from(is_short) {
         word(random, text);
         text.push(b'/');
     }
@@ -138,4 +165,20 @@ pub(crate) fn zipf(number: usize, exponent: f64, draws: usize) -> Vec<u64> {
             rank.wrapping_mul(2_654_435_761) % number as u64
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_as_long_as_published() {
+        for (kind, mean) in [(Kind::Genome, 10.0), (Kind::Titles, 22.4), (Kind::Urls, 63.3)] {
+            for number in [1_000, 100_000] {
+                let texts = texts(kind, number);
+                let average = texts.bytes.len() as f64 / number as f64 - 1.0;
+                assert!((average - mean).abs() < 0.05, "{kind:?}: {average} on average");
+            }
+        }
+    }
 }

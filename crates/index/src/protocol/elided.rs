@@ -21,9 +21,11 @@ pub struct ElidedLatch<T = Hardware>(PhantomData<T>);
 /// Transactions, of the hardware or not.
 ///
 /// # Safety
-/// Between `begin`, if it says that it has begun, and `end`, the thread sees and changes memory as if it were alone, and the
-/// latch is not taken by others.
+/// `begin` is called where there are transactions. Between it, if it says that it has begun, and `end`, the thread sees and
+/// changes memory as if it were alone, and the latch is not taken by others.
 pub unsafe trait Transactions: Send + Sync + 'static {
+    /// Whether there are any, so that it is worth while to begin one.
+    fn are_there() -> bool;
     /// Begins a transaction; whether it has begun. After an abort it returns anew, with false.
     fn begin(latch: &Latch) -> bool;
     /// Ends it.
@@ -60,8 +62,12 @@ pub struct Hardware;
 // SAFETY: the processor's transactions are atomic; the latch is read within, so that whoever takes it aborts them.
 unsafe impl Transactions for Hardware {
     #[inline(always)]
+    fn are_there() -> bool {
+        rtm::is_there()
+    }
+    #[inline(always)]
     fn begin(latch: &Latch) -> bool {
-        rtm::is_there() && rtm::begin() && {
+        rtm::begin() && {
             if latch.is_taken() {
                 rtm::abort();
             }
@@ -146,7 +152,7 @@ unsafe impl<T: Transactions> Protocol for ElidedLatch<T> {
     }
     #[inline]
     fn operate<R>(latch: &Latch, mut operation: impl FnMut() -> R) -> R {
-        for tries in 0..RESTARTS {
+        for tries in 0..if T::are_there() { RESTARTS } else { 0 } {
             if T::begin(latch) {
                 let _ending = Ending(latch, T::end);
                 return operation();
@@ -177,6 +183,9 @@ pub(crate) mod stand_in {
 
     // SAFETY: whoever has begun has the latch.
     unsafe impl Transactions for Simulated {
+        fn are_there() -> bool {
+            true
+        }
         fn begin(latch: &Latch) -> bool {
             !RANDOM.with_borrow_mut(|random| random.one_in(2)) && latch.try_take()
         }
