@@ -87,7 +87,7 @@ miri: nightly
 	rustup component add --toolchain $(NIGHTLY) miri rust-src
 	$(MIRI) -p base
 	$(MIRI) -p types -- column:: string:: value:: --skip ops::
-	$(MIRI) -p index -- --skip model
+	MIRIFLAGS="$$MIRIFLAGS -Zmiri-tree-borrows" $(MIRI) -p index -- --skip model
 	$(MIRI) -p storage -- index:: scan:: relation::directory relation::tests::a_null
 
 # What weak orders of memory allow, in the lanes, the gate and the event count of the scheduler.

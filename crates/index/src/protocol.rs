@@ -17,6 +17,8 @@
 mod coupling;
 mod elided;
 mod epochs;
+#[cfg(test)]
+pub(crate) mod mutants;
 mod none;
 mod optimistic;
 mod rowex;
@@ -27,7 +29,7 @@ use crate::sync::pause;
 
 pub use coupling::LockCoupling;
 #[cfg(test)]
-pub(crate) use elided::stand_in::Simulated;
+pub(crate) use elided::stand_in::{Simulated, begin_aborts_anew};
 pub use elided::{ElidedLatch, Hardware};
 pub use none::Unsynchronised;
 pub use optimistic::OptimisticLockCoupling;

@@ -1,3 +1,4 @@
+mod model;
 mod threads;
 
 use std::collections::BTreeMap;
@@ -56,12 +57,14 @@ fn same<P: Protocol>(writer: &Writer<'_, P, Keys>, map: &BTreeMap<Vec<u8>, u64>,
         let (mut a, mut b) = (keys(random, kind), keys(random, kind));
         assert_eq!(writer.get(&a), map.get(&a).copied());
         let rows: Vec<u64> = writer.starting_with(&a).collect();
-        assert!(rows.iter().eq(map.iter().filter(|(key, _)| key.starts_with(&a)).map(|(_, row)| row)));
+        let expected: Vec<u64> = map.iter().filter(|(key, _)| key.starts_with(&a)).map(|(_, row)| *row).collect();
+        assert_eq!(rows, expected, "{a:?}");
+        assert!(writer.starting_with(&a).descending().eq(expected.iter().rev().copied()), "{a:?}, down");
         writer.fetch([&a[..], &b[..]].into_iter());
         let mut collected = Vec::new();
         writer.each_starting_with(&a, |row| collected.push(row));
         collected.sort_unstable_by_key(|row| &writer.rows.0[*row as usize]);
-        assert_eq!(collected, rows, "{a:?}");
+        assert_eq!(collected, expected, "{a:?}, in no order");
         if a > b {
             std::mem::swap(&mut a, &mut b);
         }
@@ -178,13 +181,13 @@ fn loading_names_the_rows_that_are_equal() {
     assert_eq!(empty.shape().rows, 0);
 }
 
-#[test]
-fn memory_that_is_refused_leaves_the_tree_as_it_was() {
+/// Insertions that are refused memory at any point, of nodes that grow, of paths that part, and of ends.
+pub(crate) fn refused_memory_leaves_the_tree_as_it_was<P: Protocol>() {
     let mut random = Random(5);
     for kind in 0..KINDS {
         let rows = Keys::<false>((0..if cfg!(miri) { 16 } else { 400 }).map(|_| keys(&mut random, kind)).collect());
         let budget = Budget::new(0);
-        let mut tree = Tree::<Unsynchronised>::new(&budget);
+        let mut tree = Tree::<P>::new(&budget);
         let mut map = BTreeMap::new();
         for row in 0..rows.0.len() as u64 {
             let (before, bytes) = (tree.shape(), tree.bytes());
@@ -206,6 +209,11 @@ fn memory_that_is_refused_leaves_the_tree_as_it_was() {
         assert!(map.iter().all(|(key, row)| writer.remove(key, *row)));
         assert_eq!(tree.bytes(), 0);
     }
+}
+
+#[test]
+fn memory_that_is_refused_leaves_the_tree_as_it_was() {
+    refused_memory_leaves_the_tree_as_it_was::<Unsynchronised>();
 }
 
 /// Bytes a key of a tree that is made of sorted keys.
@@ -232,6 +240,24 @@ fn no_keys_take_more_than_52_bytes_each() {
     // Each key the beginning of the next.
     let chain: Vec<Vec<u8>> = (0..500).map(|length| vec![b'a'; length]).collect();
     assert!(bytes_a_key(&chain) <= 52.0);
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "arithmetic over many keys")]
+fn nodes_that_have_shrunk_take_no_more_than_52_bytes_a_key() {
+    // As few children as a node keeps before it gets smaller, of as many as its kind has.
+    for (full, left) in [(4, 2), (16, 5), (48, 14), (256, 41)] {
+        let pairs = |children: u16| (0..children).flat_map(move |a| (0..children).map(move |b| [a as u8, b as u8]));
+        let rows = Keys::<true>(pairs(full).map(|key| key.to_vec()).collect());
+        let mut tree = Tree::<Unsynchronised>::new(&unlimited());
+        let mut writer = tree.writer_mut(&rows);
+        (0..rows.0.len() as u64).for_each(|row| _ = writer.insert(rows.key(row), row).unwrap());
+        let goes = |key: &[u8]| key.iter().any(|byte| u16::from(*byte) >= left);
+        (0..).zip(&rows.0).filter(|(_, key)| goes(key)).for_each(|(row, key)| assert!(writer.remove(key, row)));
+        let shape = tree.shape();
+        assert_eq!(shape.rows, usize::from(left * left));
+        assert!(tree.bytes() <= 52 * shape.rows, "{} bytes for {left} by {left}: {shape:?}", tree.bytes());
+    }
 }
 
 #[test]
@@ -273,6 +299,30 @@ fn many_rows_may_have_equal_keys() {
     assert_eq!(writer.starting_with(b"b\0").take(2).collect::<Vec<_>>(), [1, 7]);
     let bytes = tree.bytes() as f64 / number as f64;
     assert!(cfg!(miri) || bytes < 30.0, "{bytes}");
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "many keys")]
+fn a_million_rows_may_have_one_key() {
+    struct Same;
+    impl RowKeys for Same {
+        type Key<'a> = &'static [u8];
+        const PREFIX_FREE: bool = true;
+        fn key(&self, _: u64) -> &'static [u8] {
+            b"the same\0"
+        }
+    }
+    const ROWS: u64 = 1_000_000;
+    let rows = WithRow(Same);
+    let mut tree = Tree::<Unsynchronised>::new(&unlimited());
+    let mut writer = tree.writer_mut(&rows);
+    (0..ROWS).for_each(|row| assert_eq!(writer.insert(&rows.key(row), row).unwrap(), Inserted::Fresh));
+    assert!(writer.starting_with(b"the same\0").eq(0..ROWS));
+    assert!((0..ROWS).filter(|row| row % 2 == 1).all(|row| writer.remove(&rows.key(row), row)));
+    assert!(writer.starting_with(b"the same\0").descending().eq((0..ROWS).rev().filter(|row| row % 2 == 0)));
+    assert_eq!(writer.starting_with(b"the same\0\0").count(), ROWS as usize / 2);
+    // Half of the children of each node, which keeps its size.
+    assert!(tree.bytes() < 18 * ROWS as usize / 2, "{} bytes", tree.bytes());
 }
 
 #[test]

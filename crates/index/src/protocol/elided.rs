@@ -177,6 +177,11 @@ pub(crate) mod stand_in {
 
     thread_local!(static RANDOM: RefCell<Random> = const { RefCell::new(Random(11)) });
 
+    /// Has this thread's transactions aborted in the same order as at first.
+    pub(crate) fn begin_aborts_anew() {
+        RANDOM.set(Random(11));
+    }
+
     /// Transactions of which every other is aborted.
     #[derive(Debug)]
     pub(crate) struct Simulated;

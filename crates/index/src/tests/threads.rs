@@ -8,12 +8,11 @@ use std::sync::{Arc, Mutex};
 
 use base::Random;
 
-use super::{KINDS, Keys, beside_a_map, keys, unlimited};
+use super::{KINDS, Keys, beside_a_map, keys, refused_memory_leaves_the_tree_as_it_was, unlimited};
 use crate::protocol::{Simulated, Versions};
-use crate::sync::model;
 use crate::{Concurrent, ElidedLatch, Inserted, LockCoupling, OptimisticLockCoupling, RowKeys, Rowex, Tree};
 
-type Elided = ElidedLatch<Simulated>;
+pub(super) type Elided = ElidedLatch<Simulated>;
 
 /// What a thread did with a key, and what came of it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -21,6 +20,21 @@ enum Did {
     Got(Option<u64>),
     Inserted(u64, Inserted),
     Removed(u64, bool),
+}
+
+/// What a thread does with a row's key.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Operation {
+    Get,
+    Remove,
+    Replace,
+    Insert,
+}
+
+impl Operation {
+    pub(super) fn any(random: &mut Random) -> Self {
+        random.pick(&[Self::Get, Self::Remove, Self::Replace, Self::Insert])
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -67,15 +81,15 @@ fn is_linearisable(events: &[Event], threads: usize) -> bool {
     false
 }
 
-struct Shared<P: Concurrent, const FREE: bool> {
-    tree: Tree<P>,
-    rows: Keys<FREE>,
+pub(super) struct Shared<P: Concurrent, const FREE: bool> {
+    pub(super) tree: Tree<P>,
+    pub(super) rows: Keys<FREE>,
     clock: AtomicUsize,
     history: Mutex<HashMap<Vec<u8>, Vec<Event>>>,
 }
 
 impl<P: Concurrent, const FREE: bool> Shared<P, FREE> {
-    fn new(keys: Vec<Vec<u8>>) -> Arc<Self> {
+    pub(super) fn new(keys: Vec<Vec<u8>>) -> Arc<Self> {
         let (clock, history) = (AtomicUsize::new(0), Mutex::default());
         Arc::new(Self { tree: Tree::new(&unlimited()), rows: Keys(keys), clock, history })
     }
@@ -85,29 +99,56 @@ impl<P: Concurrent, const FREE: bool> Shared<P, FREE> {
     }
 
     /// Random operations of one thread.
-    fn work(&self, thread: usize, seed: u64, operations: usize) {
+    pub(super) fn work(&self, thread: usize, seed: u64, operations: usize) {
         let mut random = Random(seed);
-        let mut events = Vec::new();
         for batch in 0..operations.div_ceil(50) {
-            let mut writer = self.tree.writer(&self.rows);
-            for _ in 0..50.min(operations - batch * 50) {
-                let row = random.below(self.rows.0.len() as u64);
-                let key = self.rows.key(row);
-                let begun = self.now();
-                let did = match random.below(4) {
-                    0 => Did::Got(writer.get(key)),
-                    1 => Did::Removed(row, writer.remove(key, row)),
-                    2 => Did::Inserted(row, writer.insert_or_replace(key, row, |_| true).unwrap()),
-                    _ => Did::Inserted(row, writer.insert(key, row).unwrap()),
-                };
-                events.push((row, Event { thread, begun, ended: self.now(), did }));
-            }
+            let operation = |_| (random.below(self.rows.0.len() as u64), Operation::any(&mut random));
+            self.run(thread, &(0..50.min(operations - batch * 50)).map(operation).collect::<Vec<_>>());
         }
+    }
+
+    /// Operations of one thread, each with its row's key.
+    pub(super) fn run(&self, thread: usize, operations: &[(u64, Operation)]) {
+        let mut writer = self.tree.writer(&self.rows);
+        let mut events = Vec::new();
+        for &(row, operation) in operations {
+            let key = self.rows.key(row);
+            let begun = self.now();
+            let did = match operation {
+                Operation::Get => Did::Got(writer.get(key)),
+                Operation::Remove => Did::Removed(row, writer.remove(key, row)),
+                Operation::Replace => Did::Inserted(row, writer.insert_or_replace(key, row, |_| true).unwrap()),
+                Operation::Insert => Did::Inserted(row, writer.insert(key, row).unwrap()),
+            };
+            events.push((row, Event { thread, begun, ended: self.now(), did }));
+        }
+        self.remember(events);
+    }
+
+    fn remember(&self, events: Vec<(u64, Event)>) {
         let mut history = self.history.lock().unwrap();
         events.into_iter().for_each(|(row, e)| history.entry(self.rows.key(row).to_vec()).or_default().push(e));
     }
 
-    fn check(&self, threads: usize) {
+    /// A scan from one row's key on, or down to it, of keys that all differ: a lookup of each key at some time of its own.
+    pub(super) fn scan(&self, thread: usize, from: u64, up: bool) {
+        let reader = self.tree.reader(&self.rows);
+        let from = self.rows.key(from);
+        let begun = self.now();
+        let scan = reader.range(Bound::Included(from), Bound::Unbounded);
+        let mut found: Vec<u64> = if up { scan.collect() } else { scan.descending().collect() };
+        let ended = self.now();
+        if !up {
+            found.reverse();
+        }
+        assert!(found.is_sorted_by(|&a, &b| self.rows.key(a) < self.rows.key(b)), "{}: {found:?}", P::NAME);
+        let inside = (0..self.rows.0.len() as u64).filter(|row| self.rows.key(*row) >= from);
+        let got = |row: &u64| Did::Got(found.contains(row).then_some(*row));
+        assert!(found.iter().all(|row| self.rows.key(*row) >= from));
+        self.remember(inside.map(|row| (row, Event { thread, begun, ended, did: got(&row) })).collect());
+    }
+
+    pub(super) fn check(&self, threads: usize) {
         let mut history = std::mem::take(&mut *self.history.lock().unwrap());
         for (key, events) in &mut history {
             let row = self.tree.reader(&self.rows).get(key);
@@ -195,62 +236,6 @@ fn scans_see_what_stays<P: Concurrent>() {
     }
 }
 
-/// Every interleaving that random schedules and ones with few switches (Burckhardt et al. 2010) reach, on trees so small that
-/// threads meet.
-fn model_agrees<P: Concurrent>() {
-    // Splits and joins, ends, a path that is longer than nodes know.
-    explore::<P, false>(&[b"a", b"ab", b"abc", b""]);
-    explore::<P, false>(&[b"AR", b"ART", b"AS", b"A", b"B"]);
-    explore::<P, false>(&[b"same beginning 1", b"same beginning 2", b"same other", b"same"]);
-    // A node of 4 that grows, and shrinks again.
-    explore::<P, false>(&[b"a", b"b", b"c", b"d", b"e", b"f"]);
-    // Keys that are found without a look at their rows: nobody notices that a child is another byte's. A slot that was never
-    // used has the byte zero.
-    explore::<P, true>(&[b"\0", b"b", b"c", b"d", b"e", b"f"]);
-    explore::<P, true>(&[b"a\0", b"ab", b"b\0", b"c\0"]);
-}
-
-fn explore<P: Concurrent, const FREE: bool>(keys: &'static [&'static [u8]]) {
-    let run = move |threads: usize, operations: usize| {
-        let seed = shuttle::rand::RngCore::next_u64(&mut shuttle::rand::thread_rng());
-        let shared = Shared::<P, FREE>::new(keys.iter().map(|key| key.to_vec()).collect());
-        shared.work(0, seed, seed as usize % (2 * keys.len()));
-        let threads: Vec<_> = (1..=threads)
-            .map(|thread| {
-                let shared = shared.clone();
-                shuttle::thread::spawn(move || shared.work(thread, seed + thread as u64, operations))
-            })
-            .collect();
-        let count = threads.len() + 1;
-        threads.into_iter().for_each(|thread| thread.join().unwrap());
-        shared.check(count);
-    };
-    model(|| {
-        shuttle::check_random(move || run(2, 4), 1500);
-        shuttle::check_random(move || run(3, 3), 200);
-        shuttle::check_pct(move || run(2, 4), 300, 4);
-    });
-}
-
-/// A slot that is about to be used has the byte zero still. One that looks for that byte, and does not ask for the row's key,
-/// must not take the new child for its own: for nodes of 4, of 16, and of 48.
-fn new_slots_are_not_mistaken<P: Concurrent>() {
-    for there in [2, 3, 5, 15, 17] {
-        let run = move || {
-            let shared = Shared::<P, true>::new((0..=there + 1).map(|byte| vec![byte]).collect());
-            let insert =
-                |shared: &Shared<P, true>, row| shared.tree.writer(&shared.rows).insert(&[row as u8], row).unwrap();
-            (1..=u64::from(there)).for_each(|row| _ = insert(&shared, row));
-            let of_thread = shared.clone();
-            let thread = shuttle::thread::spawn(move || insert(&of_thread, u64::from(there) + 1));
-            // So often that some lookup meets the moment.
-            (0..20).for_each(|_| assert_eq!(shared.tree.reader(&shared.rows).get(&[0]), None));
-            assert_eq!(thread.join().unwrap(), Inserted::Fresh);
-        };
-        model(|| shuttle::check_random(run, 300));
-    }
-}
-
 macro_rules! protocols {
     ($($name:ident: $protocol:ty),*) => {$(
         mod $name {
@@ -270,9 +255,8 @@ macro_rules! protocols {
                 super::scans_see_what_stays::<$protocol>();
             }
             #[test]
-            fn model() {
-                super::model_agrees::<$protocol>();
-                super::new_slots_are_not_mistaken::<$protocol>();
+            fn memory_that_is_refused_leaves_the_tree_as_it_was() {
+                super::refused_memory_leaves_the_tree_as_it_was::<$protocol>();
             }
         }
     )*};
