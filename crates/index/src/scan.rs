@@ -1,15 +1,19 @@
 //! Scans: rows in the order of their keys, or against it, between two bounds.
 //!
-//! A scan keeps the nodes on its way and where it is in each, and reads a node anew for each child, so that it never begins
-//! anew, whatever changes. A node stands for the same part of all keys for as long as anybody has it; one that has left the
-//! tree is as it was then. So a row that is in the tree from the scan's first step to its last is seen once, others once or
-//! not at all, and all in order.
+//! A scan keeps the nodes on its way and where it is in each. It lists the children of a small node once, as they are then, and
+//! reads a large one anew for each child; so it never begins anew, whatever changes. A node stands for the same part of all keys
+//! for as long as anybody has it; one that has left the tree is as it was then. So a row that is in the tree from the scan's
+//! first step to its last is seen once, others once or not at all, and all in order.
+//!
+//! What comes next is fetched while the rows before it are read.
 
 use std::cmp::Ordering::{self, Equal, Greater, Less};
 use std::fmt;
 use std::ops::Bound;
 
-use crate::node::{Link, Node, PATH, symbol};
+use base::prefetch::prefetch;
+
+use crate::node::{Kind, Link, Node, PATH, symbol};
 use crate::protocol::{Coupling, Protocol};
 use crate::rows::RowKeys;
 use crate::tree::Reader;
@@ -22,6 +26,8 @@ pub struct Scan<'r, 'k, P: Protocol, R> {
     up: bool,
     begun: bool,
     frames: Vec<Frame<P::Word>>,
+    /// Children of small nodes that are still to be looked at, the next one of the last frame at the end.
+    listed: Vec<(u16, Link<P::Word>)>,
 }
 
 /// One end of a range.
@@ -51,6 +57,25 @@ struct Frame<W> {
     /// The symbols of the edges that the node is on.
     lower: i16,
     upper: i16,
+    /// Of a small node: how many are listed below its children.
+    listed: Option<usize>,
+}
+
+impl<W> Frame<W> {
+    /// The next child of a large node.
+    fn next<P: Protocol<Word = W>>(&mut self, node: Node<'_, W>, up: bool) -> Option<(u16, Link<W>)> {
+        let is_inside = |symbol: i16| if up { symbol <= self.until } else { symbol >= self.until };
+        if !is_inside(self.from) {
+            return None;
+        }
+        let next = P::Lookup::snapshot(&node.head().word, || node.next(self.from as u16, up));
+        let (symbol, link) = next.filter(|(symbol, _)| is_inside(*symbol as i16))?;
+        self.from = if up { symbol as i16 + 1 } else { symbol as i16 - 1 };
+        if link.is_node() && is_inside(self.from) {
+            node.next(self.from as u16, up).inspect(|(_, ahead)| fetch(*ahead));
+        }
+        Some((symbol, link))
+    }
 }
 
 /// The greatest symbol.
@@ -87,8 +112,17 @@ impl<P: Protocol, R: RowKeys> Reader<'_, P, R> {
     }
 
     fn scan<'r, 'k>(&'r self, lower: Edge<'k>, upper: Edge<'k>, on: On) -> Scan<'r, 'k, P, R> {
-        let first = Frame { link: Link::NULL, from: 0, until: 0, on, lower: 0, upper: 0 };
-        Scan { reader: self, lower, upper, up: true, begun: false, frames: vec![first] }
+        let first = Frame { link: Link::NULL, from: 0, until: 0, on, lower: 0, upper: 0, listed: None };
+        Scan { reader: self, lower, upper, up: true, begun: false, frames: vec![first], listed: Vec::new() }
+    }
+}
+
+/// Fetches a node, but of the largest, which is read from one end to the other, its beginning. What is fetched for nothing does
+/// no harm.
+fn fetch<W>(link: Link<W>) {
+    if link.is_node() {
+        let bytes = if link.kind() == Kind::N256 { 1 } else { link.kind().bytes::<W>() };
+        (0..bytes).step_by(64).for_each(|at| prefetch(link.node().cast::<u8>().wrapping_add(at)));
     }
 }
 
@@ -121,16 +155,21 @@ impl<P: Protocol, R: RowKeys> Scan<'_, '_, P, R> {
         while let Some(frame) = self.frames.last_mut() {
             // SAFETY: it was in the tree when it was loaded, and the reader's guard is older.
             let node = unsafe { frame.link.follow::<'_>() };
-            let over = if self.up { frame.from > frame.until } else { frame.from < frame.until };
-            let (from, up) = (frame.from as u16, self.up);
-            let next = if over { None } else { P::Lookup::snapshot(&node.head().word, || node.next(from, up)) };
-            let next = next.map(|(symbol, link)| (symbol as i16, link));
-            let Some((symbol, link)) = next.filter(|&(s, _)| if up { s <= frame.until } else { s >= frame.until })
-            else {
+            let next = match frame.listed {
+                Some(below) if self.listed.len() > below => {
+                    let next = self.listed.pop();
+                    // The next two, as far as there are so many: one is on its way already.
+                    self.listed[below..].iter().rev().take(2).for_each(|(_, ahead)| fetch(*ahead));
+                    next
+                }
+                Some(_) => None,
+                None => frame.next::<P>(node, self.up),
+            };
+            let Some((symbol, link)) = next else {
                 self.frames.pop();
                 continue;
             };
-            frame.from = if up { symbol + 1 } else { symbol - 1 };
+            let symbol = symbol as i16;
             let on =
                 On { lower: frame.on.lower && symbol == frame.lower, upper: frame.on.upper && symbol == frame.upper };
             if let Some(row) = self.visit(link, node.level() + usize::from(!node.is_end()), on) {
@@ -169,6 +208,7 @@ impl<P: Protocol, R: RowKeys> Scan<'_, '_, P, R> {
     fn enter(&mut self, link: Link<P::Word>, depth: usize, mut on: On) {
         // SAFETY: it was in the tree when it was loaded, and the reader's guard is older.
         let node = unsafe { link.follow::<'_>() };
+        fetch(link);
         let level = node.level();
         if on.lower {
             match self.compare(node, depth, self.lower.key) {
@@ -189,7 +229,16 @@ impl<P: Protocol, R: RowKeys> Scan<'_, '_, P, R> {
         let lower = if on.lower { number(self.lower.key) } else { 0 };
         let upper = if on.upper { number(self.upper.key) } else { most };
         let (from, until) = if self.up { (lower, upper) } else { (upper, lower) };
-        self.frames.push(Frame { link, from, until, on, lower, upper });
+        let listed = matches!(node.kind(), Kind::N4 | Kind::N16).then_some(self.listed.len());
+        if let Some(below) = listed {
+            P::Lookup::snapshot(&node.head().word, || {
+                self.listed.truncate(below);
+                node.list(lower as u16..=upper as u16, &mut self.listed);
+            });
+            let order = |a: &(u16, Link<P::Word>), b: &(u16, Link<P::Word>)| a.0.cmp(&b.0);
+            self.listed[below..].sort_unstable_by(|a, b| if self.up { order(b, a) } else { order(a, b) });
+        }
+        self.frames.push(Frame { link, from, until, on, lower, upper, listed });
     }
 
     /// A node's path beside a key; nothing, if it begins with all of the key and goes on.

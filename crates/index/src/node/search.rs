@@ -3,6 +3,8 @@
 //! Bytes of small nodes are in no order, so that entering one writes nothing but a free slot. A node of 16 is searched by one
 //! comparison of vectors, one of four by arithmetic on a word.
 
+use std::ops::RangeInclusive;
+
 use super::{Kind, Link, Node, PATH, Slot, Symbol};
 use crate::sync::{Acquire, Relaxed};
 
@@ -75,49 +77,35 @@ impl<'g, W> Node<'g, W> {
         }
     }
 
-    /// The first child whose symbol is `from` or behind it, going up or down. Symbols are numbers here: the end is 0, a byte
-    /// one more than itself; in an end node 1 stands for all that goes on.
+    /// The first child of a large node whose symbol is `from` or behind it, going up or down. Symbols are numbers here: the end
+    /// is 0, a byte one more than itself; in an end node 1 stands for all that goes on.
     pub(crate) fn next(self, from: u16, up: bool) -> Option<(u16, Link<W>)> {
-        match self.kind {
-            Kind::N4 if self.is_end() => {
-                let child = |symbol: u16| {
-                    let link = self.n4().children[usize::from(symbol)].load();
-                    (!link.is_null()).then_some((symbol, link))
-                };
-                if up { (from..2).find_map(child) } else { (0..=from.min(1)).rev().find_map(child) }
-            }
-            Kind::N4 => {
-                let count = self.head().count.load(Acquire);
-                self.next_in([self.head().bytes.load(Relaxed).into()], count, from, up)
-            }
-            Kind::N16 => {
-                let count = self.head().count.load(Acquire);
-                let bytes = &self.n16().bytes;
-                self.next_in([bytes[0].load(Relaxed), bytes[1].load(Relaxed)], count, from, up)
-            }
-            Kind::N48 | Kind::N256 => self.next_by_byte(from, up),
-        }
+        let child = |symbol: u16| {
+            let link = self.slot_of((symbol - 1) as u8)?.load();
+            (!link.is_null()).then_some((symbol, link))
+        };
+        if up { (from.max(1)..=LAST).find_map(child) } else { (1..=from.min(LAST)).rev().find_map(child) }
     }
 
-    /// Of the used slots, whose bytes are in no order, eight to a word.
-    #[inline(always)]
-    fn next_in<const N: usize>(self, words: [u64; N], count: u8, from: u16, up: bool) -> Option<(u16, Link<W>)> {
-        let slots = self.slots().iter().take(count.into());
-        // How far the best is from where the search begins.
-        let (mut best, mut nearest) = (None, u16::MAX);
-        let bytes = words.iter().flat_map(|word| word.to_le_bytes());
-        for (byte, slot) in bytes.zip(slots) {
-            let symbol = u16::from(byte) + 1;
-            // What lies behind is farther than anything ahead.
-            let distance = if up { symbol.wrapping_sub(from) } else { from.wrapping_sub(symbol) };
-            if distance < nearest && distance <= LAST {
-                let link = slot.load();
-                if !link.is_null() {
-                    (best, nearest) = (Some((symbol, link)), distance);
-                }
+    /// Lists the children of a small node whose symbols are in a range, in no order.
+    pub(crate) fn list(self, symbols: RangeInclusive<u16>, to: &mut Vec<(u16, Link<W>)>) {
+        let mut list = |symbol: u16, slot: &Slot<W>| {
+            let link = slot.load();
+            if symbols.contains(&symbol) && !link.is_null() {
+                to.push((symbol, link));
             }
+        };
+        if self.is_end() {
+            return self.n4().children.iter().take(2).zip(0..).for_each(|(slot, symbol)| list(symbol, slot));
         }
-        best
+        // The count is read first, as everywhere.
+        let count = usize::from(self.head().count.load(Acquire));
+        let words = match self.kind {
+            Kind::N16 => [self.n16().bytes[0].load(Relaxed), self.n16().bytes[1].load(Relaxed)],
+            _ => [self.head().bytes.load(Relaxed).into(), 0],
+        };
+        let bytes = words.iter().flat_map(|word| word.to_le_bytes());
+        self.slots().iter().take(count).zip(bytes).for_each(|(slot, byte)| list(u16::from(byte) + 1, slot));
     }
 
     /// Some child, of a node that has one.
@@ -132,14 +120,6 @@ impl<'g, W> Node<'g, W> {
             Kind::N256 => links().find(|link| !link.is_null()),
         }
         .unwrap_or(Link::NULL)
-    }
-
-    fn next_by_byte(self, from: u16, up: bool) -> Option<(u16, Link<W>)> {
-        let child = |symbol: u16| {
-            let link = self.slot_of((symbol - 1) as u8)?.load();
-            (!link.is_null()).then_some((symbol, link))
-        };
-        if up { (from.max(1)..=256).find_map(child) } else { (1..=from.min(256)).rev().find_map(child) }
     }
 
     /// The byte of a used slot of a node of 4 or 16.
