@@ -10,6 +10,7 @@ mod demo;
 mod groups;
 mod index;
 mod inserts;
+mod interference;
 mod latency;
 mod limits;
 mod memory;
@@ -108,6 +109,8 @@ enum Command {
     Service(service::ServiceOptions),
     /// Times scans by the size of their morsels, claims that are stolen, and how nearly workers finish together.
     Morsels,
+    /// Times TPC-H while another process hogs one core, with morsels and with equal parts made beforehand.
+    Interference(interference::InterferenceOptions),
     /// Times TPC-H in 1 to 64 streams, and shows a query that joins another one.
     Streams(DataOptions),
     /// Replays recorded queries on machines with many cores: figures of the thesis's chapter 4.
@@ -177,6 +180,7 @@ fn main() -> ExitCode {
         Command::Smallbank(options) => transactions::smallbank::run(&options),
         Command::Service(options) => service::run(&options),
         Command::Morsels => morsels::run(),
+        Command::Interference(options) => interference::run(&options),
         Command::Streams(options) => streams::run(&options),
         Command::Replay(options) => replay::run(&options),
         Command::Cancel(options) => cancel::run(&options),

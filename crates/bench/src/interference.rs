@@ -1,0 +1,116 @@
+//! TPC-H while another process hogs one core (thesis 4.6.4): with morsels the workers share what is left, with one equal part each, made
+//! beforehand, all wait for the one that shares its core.
+
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use base::{Error, Result, SqlState};
+use clap::Args;
+use engine::Session;
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use tpch::QUERIES;
+
+use crate::DataOptions;
+use crate::tpch::{millis, open, prepare, source};
+
+/// A run.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct InterferenceOptions {
+    #[command(flatten)]
+    pub data: DataOptions,
+    /// Rounds of all queries in each way, in turns; medians count.
+    #[arg(long, default_value_t = 7)]
+    pub rounds: usize,
+    /// Be the process that hogs a core.
+    #[arg(long, hide = true)]
+    pub hog: bool,
+}
+
+/// Another process that hogs the last core that this one may use, until it is dropped.
+struct Hog(Child);
+
+impl Hog {
+    fn begin() -> Result<Self> {
+        let io = |e: std::io::Error| Error::new(SqlState::IO_ERROR, format!("the hog does not start: {e}"));
+        let child = Command::new(std::env::current_exe().map_err(io)?)
+            .args(["interference", "--hog"])
+            .stdin(Stdio::null())
+            .spawn()
+            .map_err(io)?;
+        // It is busy when the first query comes.
+        std::thread::sleep(Duration::from_millis(100));
+        Ok(Self(child))
+    }
+}
+
+impl Drop for Hog {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Never ends.
+fn hog() -> ! {
+    if let Ok(allowed) = sched_getaffinity(None)
+        && let Some(last) = (0..CpuSet::MAX_CPU).rev().find(|cpu| allowed.is_set(*cpu))
+    {
+        let mut only = CpuSet::new();
+        only.set(last);
+        let _ = sched_setaffinity(None, &only);
+    }
+    loop {
+        std::hint::black_box(0);
+    }
+}
+
+pub(crate) fn run(options: &InterferenceOptions) -> Result<bool> {
+    if options.hog {
+        hog();
+    }
+    let folder = prepare(&options.data)?;
+    let mut session = open(&options.data)?;
+    tpch::load(&mut session, &folder, source(&options.data), |_| {})?;
+    let divisions = ["morsels", "static"];
+    // By division, without and with the hog.
+    let mut times = [[Vec::new(), Vec::new()], [Vec::new(), Vec::new()]];
+    for _ in 0..options.rounds.max(1) {
+        for (division, times) in divisions.iter().zip(&mut times) {
+            session.execute(&format!("set work_division = {division}"), &[])?;
+            times[0].push(all(&mut session)?);
+            let hog = Hog::begin()?;
+            times[1].push(all(&mut session)?);
+            drop(hog);
+        }
+    }
+    let cores = sched_getaffinity(None).map_or(1, |allowed| allowed.count()) as f64;
+    let left = (cores - 0.5) / cores;
+    println!("{cores} cores, of which another process takes half of one: {:.1}% are left", 100.0 * left);
+    println!("{:<10} {:>10} {:>10} {:>8} {:>18}", "division", "alone ms", "beside ms", "slower", "beyond its share");
+    for (division, [alone, beside]) in divisions.iter().zip(&mut times) {
+        let (alone, beside) = (median(alone), median(beside));
+        let slower = beside.as_secs_f64() / alone.as_secs_f64();
+        println!(
+            "{division:<10} {:>10.1} {:>10.1} {:>7.1}% {:>17.1}%",
+            millis(alone),
+            millis(beside),
+            100.0 * (slower - 1.0),
+            100.0 * (slower * left - 1.0)
+        );
+    }
+    Ok(true)
+}
+
+/// The time of all queries, once each.
+fn all(session: &mut Session) -> Result<Duration> {
+    let begin = Instant::now();
+    for query in QUERIES {
+        session.execute(query.sql, &[])?.collect()?;
+    }
+    Ok(begin.elapsed())
+}
+
+fn median(times: &mut [Duration]) -> Duration {
+    times.sort_unstable();
+    times[times.len() / 2]
+}
