@@ -83,11 +83,13 @@ nightly:
 miri: export RUSTFLAGS := --cfg watched
 miri: export MIRIFLAGS := -Zmiri-disable-isolation -Zmiri-permissive-provenance
 miri: MIRI := cargo +$(NIGHTLY) miri test --target-dir target/miri --lib
+# crossbeam-epoch: its lists of threads do not keep the older rules of borrowing; its garbage is left when the program ends.
+miri: EPOCHS := -Zmiri-tree-borrows -Zmiri-ignore-leaks
 miri: nightly
 	rustup component add --toolchain $(NIGHTLY) miri rust-src
 	$(MIRI) -p base
 	$(MIRI) -p types -- column:: string:: value:: --skip ops::
-	MIRIFLAGS="$$MIRIFLAGS -Zmiri-tree-borrows" $(MIRI) -p index -- --skip model
+	MIRIFLAGS="$$MIRIFLAGS $(EPOCHS)" $(MIRI) -p index -- --skip model
 	$(MIRI) -p storage -- index:: scan:: relation::directory relation::tests::a_null
 
 # What weak orders of memory allow, in the lanes, the gate and the event count of the scheduler.
@@ -112,7 +114,7 @@ lint: toolchain
 doc: toolchain
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
 
-# A minute for SQL text, CSV, Parquet, JSON and Arrow each.
+# A minute for SQL text, CSV, Parquet, JSON, Arrow, keys and trees of indexes each.
 fuzz: toolchain
 	cargo run --bin fuzz -- --seconds 60
 

@@ -1,5 +1,9 @@
 //! Mutated input: SQL text, and bytes of files: CSV, Parquet, JSON, Arrow. Any of it gives a result or a typed error; panics and internal
-//! errors are findings. Deterministic by seed, so that a finding can be repeated.
+//! errors are findings. And random keys and trees of indexes, beside slow ones that are right. Deterministic by seed, so that a
+//! finding can be repeated.
+
+mod keys;
+mod trees;
 
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -26,13 +30,28 @@ pub enum Target {
     Json,
     /// An Arrow file.
     Arrow,
+    /// Values that are keys of an index.
+    Keys,
+    /// Trees of keys.
+    Trees,
 }
 
 impl Target {
+    /// All of them, by name.
+    pub const ALL: [(&str, Self); 7] = [
+        ("sql", Self::Sql),
+        ("csv", Self::Csv),
+        ("parquet", Self::Parquet),
+        ("json", Self::Json),
+        ("arrow", Self::Arrow),
+        ("keys", Self::Keys),
+        ("trees", Self::Trees),
+    ];
+
     /// How names of such files end.
     const fn extension(self) -> &'static str {
         match self {
-            Self::Sql | Self::Csv => "csv",
+            Self::Sql | Self::Csv | Self::Keys | Self::Trees => "csv",
             Self::Parquet => "parquet",
             Self::Json => "json",
             Self::Arrow => "arrow",
@@ -53,6 +72,11 @@ pub struct Findings {
 
 /// Tries mutated inputs for a while; files are made in `folder`.
 pub fn fuzz(target: Target, seed: u64, time: Duration, folder: &Path) -> Result<Findings> {
+    match target {
+        Target::Keys => return Ok(fuzz_by(keys::check, seed, time)),
+        Target::Trees => return Ok(fuzz_by(trees::check, seed, time)),
+        _ => {}
+    }
     let io = |e: std::io::Error| Error::new(SqlState::IO_ERROR, e.to_string());
     fs::create_dir_all(folder).map_err(io)?;
     let seeds = seeds(target, folder)?;
@@ -85,6 +109,25 @@ pub fn fuzz(target: Target, seed: u64, time: Duration, folder: &Path) -> Result<
         }
     }
     Ok(findings)
+}
+
+/// Tries a check of random things for a while, each with a seed of its own.
+fn fuzz_by(check: fn(&mut Random) -> Result<()>, seed: u64, time: Duration) -> Findings {
+    let mut findings = Findings::default();
+    let start = Instant::now();
+    while start.elapsed() < time && findings.bad.len() < 10 {
+        let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ findings.inputs);
+        findings.inputs += 1;
+        match catch_unwind(AssertUnwindSafe(|| check(&mut random))) {
+            Ok(Ok(())) => findings.accepted += 1,
+            Ok(Err(error)) => findings.bad.push(format!("input {}: {error}", findings.inputs)),
+            Err(panic) => {
+                let text = panic.downcast_ref::<String>().map_or("panic", String::as_str);
+                findings.bad.push(format!("input {}: {text}", findings.inputs));
+            }
+        }
+    }
+    findings
 }
 
 fn open() -> Result<Session> {
@@ -205,4 +248,17 @@ fn mutate(random: &mut Random, seeds: &[Vec<u8>]) -> Vec<u8> {
         }
     }
     bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_and_trees_are_as_slow_ones_are() {
+        for number in 0..500 {
+            keys::check(&mut Random(number)).unwrap();
+            trees::check(&mut Random(number)).unwrap();
+        }
+    }
 }

@@ -1,4 +1,4 @@
-//! Mutated SQL text and mutated files for a while each; any panic or internal error fails the run.
+//! Mutated SQL text, mutated files, keys and trees for a while each; any panic or internal error fails the run.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -16,8 +16,8 @@ struct Arguments {
     /// Another seed, other input.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Only `sql`, `csv`, `parquet`, `json` or `arrow`.
-    #[arg(long, value_parser = ["sql", "csv", "parquet", "json", "arrow"])]
+    /// Only this kind.
+    #[arg(long, value_parser = Target::ALL.map(|(name, _)| name))]
     only: Option<String>,
 }
 
@@ -27,8 +27,7 @@ fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let folder: PathBuf = std::env::temp_dir().join(format!("morseldb-fuzz-{}", std::process::id()));
     let mut failed = false;
-    let files = [("csv", Target::Csv), ("parquet", Target::Parquet), ("json", Target::Json), ("arrow", Target::Arrow)];
-    for (name, target) in std::iter::once(("sql", Target::Sql)).chain(files) {
+    for (name, target) in Target::ALL {
         if arguments.only.as_deref().is_some_and(|only| only != name) {
             continue;
         }
