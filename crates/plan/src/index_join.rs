@@ -32,17 +32,23 @@ impl IndexJoin {
     /// The best for a join with this condition that is probed by the rows of a node, if these are read from a table.
     pub fn of(tables: &IdMap<TableId, TableInfo>, probe: &Node, condition: &[Expr]) -> Option<Self> {
         let scan = scanned_by(probe)?;
-        let Op::Scan { table, columns, .. } = &scan.op else { return None };
+        let Op::Scan { table, columns, predicates } = &scan.op else { return None };
         let info = tables.get(*table)?;
         let is_own = |column: ColumnId| columns.iter().any(|(_, own)| *own == column);
-        let given = |attribute: usize| {
-            let column = columns.iter().find(|(known, _)| *known == attribute)?.1;
-            condition.iter().any(|conjunct| gives(conjunct, column, &is_own)).then_some(())
+        let is_given = |attribute: usize, by: &[Expr]| {
+            let column = columns.iter().find(|(known, _)| *known == attribute);
+            column.is_some_and(|(_, column)| by.iter().any(|conjunct| gives(conjunct, *column, &is_own)))
         };
         let statistics = &info.statistics;
         let join = |index: IndexStatistics| {
             let rows_each = rows_of_prefixes(&index, info);
-            let told = index.parts.iter().take_while(|part| given(part.attribute).is_some()).count();
+            let by_join = |part: &IndexPart| is_given(part.attribute, condition);
+            let told = index.parts.iter().take_while(|part| by_join(part) || is_given(part.attribute, predicates));
+            let told: Vec<&IndexPart> = told.collect();
+            if !told.iter().any(|part| by_join(part)) {
+                return None;
+            }
+            let told = told.len();
             let rows_each = *rows_each.get(told.checked_sub(1)?)?;
             Some(Self { index: index.name, rows: statistics.rows() as f64, rows_each: rows_each? })
         };

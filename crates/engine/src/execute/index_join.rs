@@ -16,11 +16,12 @@ use plan::index_join::scanned_meanwhile;
 use runtime::build_keys::BuildKeys;
 use scheduler::{Cutting, EachWorker, Morsel, TaskSet, Tasks};
 use storage::relation::KeyAccess;
-use storage::{RowId, Snapshot};
-use types::SqlType;
+use storage::{Comparison, RowId, ScanOp, Snapshot};
+use types::{Chunk, ColumnBuilder, SqlType, Value};
 
 use super::found_rows::FoundTasks;
 use super::{Query, lookup, scan};
+use crate::key::is_key;
 use crate::source::Source;
 
 /// The table is scanned if more rows are found than so many times what was expected, and to read them takes longer than that part of
@@ -32,6 +33,14 @@ const MORSEL: u64 = 1024;
 /// Keys that are looked up between two looks at whether it is worth while.
 const BATCH: u64 = 256;
 
+/// A part of the keys that are looked up.
+enum Part {
+    /// Build rows have it.
+    Key,
+    /// The scan's predicates say what it is equal to.
+    Constant(SqlType, Value),
+}
+
 /// The rows of a table that are looked up by the keys of a join.
 pub(super) struct IndexJoin {
     query: Arc<Query>,
@@ -39,6 +48,8 @@ pub(super) struct IndexJoin {
     snapshot: Snapshot,
     access: KeyAccess,
     keys: BuildKeys,
+    parts: Vec<Part>,
+    /// Of those parts that build rows have.
     types: Vec<SqlType>,
     found: EachWorker<Mutex<Vec<RowId>>>,
     count: AtomicUsize,
@@ -58,19 +69,20 @@ impl IndexJoin {
         }
         let rows = snapshot.rows() as f64;
         let join = |lookup: &KeyLookup| {
-            let (access, places) = access(snapshot, lookup)?;
+            let (access, parts, places) = access(query, snapshot, lookup, predicates)?;
             let keys = query.context.build_keys(lookup.state, places)?;
             let (lookups, each) = (keys.rows() as f64, access.rows_each);
             let cost = scanned_meanwhile(lookups, each);
             let most = (SURPRISE * lookups * each).max(PART_OF_A_SCAN * rows / scanned_meanwhile(1.0, 1.0));
-            (cost < rows).then_some((cost, access, keys, most as usize))
+            (cost < rows).then_some((cost, (access, parts, keys), most as usize))
         };
         let joins = lookups.iter().filter_map(join);
-        let (_, access, keys, most) = joins.min_by(|a, b| a.0.total_cmp(&b.0))?;
-        let types = access.types(snapshot.schema());
+        let (_, (access, parts, keys), most) = joins.min_by(|a, b| a.0.total_cmp(&b.0))?;
+        let types = access.types(snapshot.schema()).into_iter().zip(&parts);
+        let types = types.filter(|(_, part)| matches!(part, Part::Key)).map(|(of, _)| of).collect();
         let (query, snapshot) = (query.clone(), snapshot.clone());
         let (found, count, gave_up) = (EachWorker::default(), AtomicUsize::new(0), AtomicBool::new(false));
-        Some(Arc::new(Self { query, pipeline, snapshot, access, keys, types, found, count, most, gave_up }))
+        Some(Arc::new(Self { query, pipeline, snapshot, access, keys, parts, types, found, count, most, gave_up }))
     }
 
     /// The morsels of its keys.
@@ -90,7 +102,7 @@ impl IndexJoin {
             }
             let keys = self.keys.columns(first..morsel.end.min(first + BATCH), &self.types);
             let before = found.len();
-            self.snapshot.rows_of_keys(&self.access, keys, found);
+            self.snapshot.rows_of_keys(&self.access, self.whole(keys), found);
             let new = found.len() - before;
             if self.count.fetch_add(new, Ordering::Relaxed) + new > self.most {
                 self.gave_up.store(true, Ordering::Relaxed);
@@ -98,6 +110,21 @@ impl IndexJoin {
             self.query.cancel.check()?;
         }
         Ok(())
+    }
+
+    /// Keys with the parts that are the same in all of them.
+    fn whole(&self, keys: Chunk) -> Chunk {
+        let rows = keys.rows();
+        let mut of_rows = keys.into_columns().into_iter();
+        let column = |part: &Part| match part {
+            Part::Key => of_rows.next(),
+            Part::Constant(of, value) => {
+                let mut column = ColumnBuilder::new(*of, rows);
+                (0..rows).for_each(|_| column.push_value(value));
+                Some(column.finish())
+            }
+        };
+        Chunk::new(rows, self.parts.iter().filter_map(column).collect())
     }
 
     /// The morsels of the rows that were found, in their order; none if the table had better be scanned.
@@ -123,11 +150,41 @@ fn found_otherwise(query: &Query, pipeline: PipelineId, snapshot: &Snapshot, pre
     lookup::keys(snapshot, predicates).is_some() || scan::found_rows(query, pipeline, snapshot, predicates).is_some()
 }
 
-/// How rows are found by the keys of a join, and where these are, in the order of the access's attributes.
-fn access(snapshot: &Snapshot, lookup: &KeyLookup) -> Option<(KeyAccess, Vec<KeyPlace>)> {
-    let given: Vec<usize> = lookup.parts.iter().map(|part| part.attribute).collect();
+/// How rows are found by the keys of a join, perhaps with what predicates say: the parts in the order of the access's attributes, and
+/// where build rows have theirs.
+fn access(
+    query: &Query,
+    snapshot: &Snapshot,
+    lookup: &KeyLookup,
+    predicates: &[IrPredicate],
+) -> Option<(KeyAccess, Vec<Part>, Vec<KeyPlace>)> {
+    let attributes = snapshot.schema().attributes();
+    let constant = |attribute: usize| {
+        let of_it = predicates.iter().filter(|p| p.attribute == attribute);
+        of_it.map(|p| scan::scan_op(query, p)).find_map(|op| match op {
+            ScanOp::Compare(Comparison::Eq, value) if !value.is_null() => Some(value),
+            _ => None,
+        })
+    };
+    let of_keys = lookup.parts.iter().map(|part| part.attribute);
+    let given: Vec<usize> =
+        of_keys.chain(predicates.iter().map(|p| p.attribute).filter(|a| constant(*a).is_some())).collect();
     let access = snapshot.key_access(&given)?;
-    let place = |attribute: &usize| Some(lookup.parts.iter().find(|part| part.attribute == *attribute)?.place);
-    let places = access.attributes.iter().map(place).collect::<Option<_>>()?;
-    Some((access, places))
+    let (mut parts, mut places) = (Vec::new(), Vec::new());
+    for &attribute in &access.attributes {
+        match lookup.parts.iter().find(|part| part.attribute == attribute) {
+            Some(part) => {
+                parts.push(Part::Key);
+                places.push(part.place);
+            }
+            None => {
+                let value = constant(attribute)?;
+                let of = attributes[attribute].sql_type;
+                // One that no value of the type is equal to is the scan's matter.
+                is_key(of, &value).then_some(())?;
+                parts.push(Part::Constant(of, value));
+            }
+        }
+    }
+    (!places.is_empty()).then_some((access, parts, places))
 }

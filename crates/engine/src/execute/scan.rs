@@ -350,7 +350,7 @@ pub(super) fn scan_predicate(
 }
 
 /// What a predicate asks, with this run's arguments.
-fn scan_op(query: &Query, predicate: &IrPredicate) -> ScanOp {
+pub(super) fn scan_op(query: &Query, predicate: &IrPredicate) -> ScanOp {
     let value = |at: usize, constant: &Value| {
         let own = query.arguments.as_ref().zip(predicate.arguments.get(at)).map(|(own, id)| &own.values[id.index()]);
         own.unwrap_or(constant).clone()

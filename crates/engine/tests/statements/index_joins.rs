@@ -77,3 +77,27 @@ fn a_session_says_which_indexes_are_used() {
         assert_eq!(rows(&mut session, "select x from big where id = 77"), ["77"]);
     }
 }
+
+#[test]
+fn a_constant_may_be_the_first_part_of_a_key() {
+    let mut session = tables();
+    run(&mut session, "create table of (tenant text, k integer, x integer)");
+    run(&mut session, "insert into of select 't' || x % 2, x / 2, x from generate_series(0, 39999) g(x)");
+    run(&mut session, "create index of_tk on of (tenant, k)");
+    let sql = "select count(*), sum(x) from few join of on few.k = of.k where tenant = 't1'";
+    let plan = rows(&mut session, &format!("explain {sql}")).concat();
+    assert!(plan.contains(" by of_tk"), "{plan}");
+    assert!(is_looked_up(&mut session, sql));
+    let with = rows(&mut session, sql);
+    let prepared = session.prepare("select sum(x) from few join of on few.k = of.k where tenant = $1", &[]).unwrap();
+    let sum = |session: &mut Session, tenant: &str| {
+        let given = [(types::Value::str(tenant), types::SqlType::Text)];
+        text_rows(session.run(&prepared, &given).unwrap()).unwrap().concat()
+    };
+    let sums = ["t0", "t1", "t2", "t1"].map(|tenant| sum(&mut session, tenant));
+    assert_eq!(sums[1], with[1..]);
+    assert_eq!(sums[3], sums[1]);
+    run(&mut session, "set index_use = 'none'");
+    assert_eq!(rows(&mut session, sql), with);
+    assert_eq!(["t0", "t1", "t2", "t1"].map(|tenant| sum(&mut session, tenant)), sums);
+}
