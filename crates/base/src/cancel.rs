@@ -1,7 +1,7 @@
 //! A flag that stops a statement, wherever it is: reading a file, planning, running.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU8, Ordering};
 
 use crate::{Error, Result, SqlState};
 
@@ -14,12 +14,18 @@ pub struct CancelToken(Arc<Flags>);
 
 #[derive(Debug, Default)]
 struct Flags {
-    cancelled: AtomicBool,
-    /// Whether it was time that stopped it, and not a user.
-    late: AtomicBool,
+    /// Why it shall stop, if it shall: one of the reasons below.
+    stopped: AtomicU8,
     /// What this is a part of, and stops with.
     outer: Option<CancelToken>,
 }
+
+/// Nobody has stopped it.
+const NOT: u8 = 0;
+/// A user has.
+const CANCELLED: u8 = 1;
+/// Its time was over.
+const LATE: u8 = 2;
 
 impl CancelToken {
     /// A token that is not cancelled.
@@ -32,18 +38,19 @@ impl CancelToken {
     }
     /// Asks the statement to stop. Safe in a signal handler.
     pub fn cancel(&self) {
-        self.0.cancelled.store(true, Ordering::Release);
+        self.stop(CANCELLED);
     }
     /// Asks the statement to stop because its time is over. What came first is what it ends with.
     pub fn time_out(&self) {
-        if !self.is_cancelled() {
-            self.0.late.store(true, Ordering::Relaxed);
-            self.cancel();
-        }
+        self.stop(LATE);
+    }
+    /// In one step, so that the first reason stays.
+    fn stop(&self, reason: u8) {
+        let _ = self.0.stopped.compare_exchange(NOT, reason, Ordering::Release, Ordering::Relaxed);
     }
     /// Whether it shall stop: one load, and one for each that it is a part of.
     pub fn is_cancelled(&self) -> bool {
-        self.0.cancelled.load(Ordering::Acquire) || self.0.outer.as_ref().is_some_and(Self::is_cancelled)
+        self.0.stopped.load(Ordering::Acquire) != NOT || self.0.outer.as_ref().is_some_and(Self::is_cancelled)
     }
     /// Whether both are one statement's.
     pub fn is(&self, other: &Self) -> bool {
@@ -58,7 +65,7 @@ impl CancelToken {
         if let Some(outer) = self.0.outer.as_ref().filter(|outer| outer.is_cancelled()) {
             return outer.error();
         }
-        match self.0.late.load(Ordering::Relaxed) {
+        match self.0.stopped.load(Ordering::Relaxed) == LATE {
             true => Error::new(SqlState::QUERY_CANCELED, "canceling statement due to statement timeout")
                 .hint("statement_timeout says how long a statement may take"),
             false => canceled(),

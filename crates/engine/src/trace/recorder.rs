@@ -81,9 +81,10 @@ impl Observer for Recorder {
     }
 
     fn ended(&self, result: &Result<()>) {
+        // Before anybody hears of the end, who may want to read what was recorded.
+        self.write();
         if let Some(then) = &self.then {
             then.ended(result);
         }
-        self.write();
     }
 }
