@@ -11,9 +11,13 @@ use crate::node::{Kind, Link, Path, Symbol, symbol};
 use crate::protocol::Protocol;
 use crate::tree::Tree;
 
+/// After so many keys a load asks whether it is cancelled.
+const CHECKED: usize = 4096;
+
 impl<P: Protocol> Tree<P> {
     /// A tree of keys and their rows, each key greater than the one before. Where one is not, `out_of_order` makes an error
-    /// of the two rows: the first and the second have equal keys, or the second comes too late.
+    /// of the two rows: the first and the second have equal keys, or the second comes too late. Ends early if the statement that
+    /// the thread works for is cancelled. Whatever fails, the budget is as before.
     pub fn from_sorted<K: AsRef<[u8]>>(
         budget: &Budget,
         entries: impl IntoIterator<Item = (K, u64)>,
@@ -22,7 +26,10 @@ impl<P: Protocol> Tree<P> {
         let tree = Self::new(budget);
         let mut loader = Loader { memory: &tree.memory, open: Vec::new(), spare: Vec::new(), pending: Link::NULL };
         let mut before: Option<K> = None;
-        for (key, row) in entries {
+        for (number, (key, row)) in entries.into_iter().enumerate() {
+            if number % CHECKED == 0 {
+                base::statement::check()?;
+            }
             let bytes = key.as_ref();
             if row > LAST_ROW || u32::try_from(bytes.len()).is_err() {
                 return Err(Error::new(SqlState::PROGRAM_LIMIT, "the key of an index is too long"));

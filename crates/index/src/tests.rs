@@ -167,6 +167,24 @@ fn sorted_keys_make_the_tree_that_insertions_make() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "many keys")]
+fn loading_ends_when_it_is_cancelled() {
+    let (budget, cancel) = (unlimited(), base::CancelToken::new());
+    let _working = base::statement::work_for(&budget, &cancel);
+    let mut loaded = 0;
+    let entries = (0..1_000_000u64).map(|row| {
+        loaded = row;
+        if row == 50_000 {
+            cancel.cancel();
+        }
+        (row.to_be_bytes(), row)
+    });
+    let failed = Tree::<Unsynchronised>::from_sorted(&budget, entries, |_, _| unreachable!()).unwrap_err();
+    assert_eq!((failed.state(), budget.used()), (SqlState::QUERY_CANCELED, 0));
+    assert!(loaded < 60_000);
+}
+
+#[test]
 fn loading_names_the_rows_that_are_equal() {
     let error = |a, b| Error::new(SqlState::UNIQUE_VIOLATION, format!("{a} and {b}"));
     let budget = unlimited();
