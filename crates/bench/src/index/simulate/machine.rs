@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::steps::{Step, Steps};
+use super::steps::{LineId, Step, Steps};
 
 const CORES: usize = 10;
 pub(super) const THREADS: usize = 2 * CORES;
@@ -23,9 +23,6 @@ const SHARED_CORE: f64 = 1.6;
 /// Lines of a core's cache, and of the common one.
 const OWN_LINES: usize = (256 << 10) / 64;
 const COMMON_LINES: usize = 25_000_000 / 64;
-
-/// What a line holds, as a number.
-pub(super) type LineId = u64;
 
 #[derive(Default)]
 struct Line {

@@ -1,6 +1,7 @@
 //! What operations do with lines, by protocol, as the code of `crates/index` does it.
 
-use super::machine::LineId;
+/// What a line holds, as a number.
+pub(super) type LineId = u64;
 
 /// Nanoseconds of work for a node.
 const NODE: f64 = 5.0;
