@@ -2,7 +2,7 @@
 //! two ends and keeps an order, does more for each node.
 
 use crate::lookup::skip;
-use crate::node::{Link, Node, symbol};
+use crate::node::{LAST, Link, Node, symbol};
 use crate::protocol::{Coupling, Held, Protocol, Restart, until_done};
 use crate::rows::RowKeys;
 use crate::tree::Reader;
@@ -59,7 +59,7 @@ impl<P: Protocol, R: RowKeys> Reader<'_, P, R> {
     }
 
     fn each_below(&self, link: Link<P::Word>, show: &mut impl FnMut(u64)) {
-        let mut left = Vec::new();
+        let (mut left, mut listed) = (Vec::new(), Vec::new());
         let mut next = Some(link);
         while let Some(link) = next {
             if link.is_row() {
@@ -67,14 +67,23 @@ impl<P: Protocol, R: RowKeys> Reader<'_, P, R> {
             } else if link.is_node() {
                 // SAFETY: it was in the tree when it was loaded, and the reader's guard is older.
                 let node = unsafe { link.follow::<'_>() };
-                let mut from = 0;
                 let word = &node.head().word;
-                while let Some((symbol, child)) = P::Lookup::snapshot(word, || node.next(from, true)) {
-                    match child.is_row() {
-                        true => show(child.row()),
-                        false => left.push(child),
+                let mut found = |child: Link<P::Word>| match child.is_row() {
+                    true => show(child.row()),
+                    false => left.push(child),
+                };
+                if node.is_small() {
+                    P::Lookup::snapshot(word, || {
+                        listed.clear();
+                        node.list(0..=LAST, &mut listed);
+                    });
+                    listed.drain(..).for_each(|(_, child)| found(child));
+                } else {
+                    let mut from = 0;
+                    while let Some((symbol, child)) = P::Lookup::snapshot(word, || node.next(from, true)) {
+                        found(child);
+                        from = symbol + 1;
                     }
-                    from = symbol + 1;
                 }
             }
             next = left.pop();

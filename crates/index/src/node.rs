@@ -24,7 +24,7 @@ mod change;
 mod search;
 
 pub(crate) use change::{Path, fork};
-pub(crate) use search::Meets;
+pub(crate) use search::{LAST, Meets};
 
 use std::marker::PhantomData;
 use std::mem::size_of;

@@ -229,7 +229,7 @@ impl<P: Protocol, R: RowKeys> Scan<'_, '_, P, R> {
         let lower = if on.lower { number(self.lower.key) } else { 0 };
         let upper = if on.upper { number(self.upper.key) } else { most };
         let (from, until) = if self.up { (lower, upper) } else { (upper, lower) };
-        let listed = matches!(node.kind(), Kind::N4 | Kind::N16).then_some(self.listed.len());
+        let listed = node.is_small().then_some(self.listed.len());
         if let Some(below) = listed {
             P::Lookup::snapshot(&node.head().word, || {
                 self.listed.truncate(below);

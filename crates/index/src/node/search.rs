@@ -9,7 +9,7 @@ use super::{Kind, Link, Node, PATH, Slot, Symbol};
 use crate::sync::{Acquire, Relaxed};
 
 /// The greatest symbol as a number.
-const LAST: u16 = 256;
+pub(crate) const LAST: u16 = 256;
 
 /// How far a key goes along with a node's path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,9 +77,17 @@ impl<'g, W> Node<'g, W> {
         }
     }
 
+    /// Whether its children are listed at once ([`list`](Self::list)), as they are in no order, and not one by one
+    /// ([`next`](Self::next)).
+    #[inline(always)]
+    pub(crate) fn is_small(self) -> bool {
+        self.kind <= Kind::N16
+    }
+
     /// The first child of a large node whose symbol is `from` or behind it, going up or down. Symbols are numbers here: the end
     /// is 0, a byte one more than itself; in an end node 1 stands for all that goes on.
     pub(crate) fn next(self, from: u16, up: bool) -> Option<(u16, Link<W>)> {
+        debug_assert!(!self.is_small());
         let child = |symbol: u16| {
             let link = self.slot_of((symbol - 1) as u8)?.load();
             (!link.is_null()).then_some((symbol, link))
@@ -89,6 +97,7 @@ impl<'g, W> Node<'g, W> {
 
     /// Lists the children of a small node whose symbols are in a range, in no order.
     pub(crate) fn list(self, symbols: RangeInclusive<u16>, to: &mut Vec<(u16, Link<W>)>) {
+        debug_assert!(self.is_small());
         let mut list = |symbol: u16, slot: &Slot<W>| {
             let link = slot.load();
             if symbols.contains(&symbol) && !link.is_null() {
