@@ -1,7 +1,7 @@
 //! Figures 2.8, 3.7 and 3.9 in shape, on the thesis's machine of ten cores with two threads each, which is not at hand: a
 //! deterministic model in which nothing but transfers of cache lines makes threads wait for each other.
 //!
-//! Assumptions, all of them in [`machine`] and [`steps`]:
+//! Assumptions, all of them in [`machine`] and [`mod@steps`]:
 //! - an operation is the lines of nodes that it reads and writes, in the order of the code, with a fixed time for the work
 //!   between; lines are those of the tree of 50 million random keys (four nodes on a way, the last of a few keys: one line), and
 //!   of 10 million dense keys for contention;
