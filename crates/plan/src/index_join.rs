@@ -3,7 +3,6 @@
 
 use base::IdMap;
 use catalog::{IndexPart, IndexStatistics};
-
 use types::SqlType;
 
 use crate::{ColumnId, Compare, Expr, ExprKind, Node, Op, TableId, TableInfo};
@@ -41,16 +40,14 @@ impl IndexJoin {
         };
         let statistics = &info.statistics;
         let join = |index: IndexStatistics| {
-            let rows_each = rows_of_prefixes(&index, info);
             let by_join = |part: &IndexPart| is_given(part.attribute, condition);
             let told = index.parts.iter().take_while(|part| by_join(part) || is_given(part.attribute, predicates));
             let told: Vec<&IndexPart> = told.collect();
             if !told.iter().any(|part| by_join(part)) {
                 return None;
             }
-            let told = told.len();
-            let rows_each = *rows_each.get(told.checked_sub(1)?)?;
-            Some(Self { index: index.name, rows: statistics.rows() as f64, rows_each: rows_each? })
+            let rows_each = rows_of_prefixes(&index, info)[told.len() - 1]?;
+            Some(Self { index: index.name, rows: statistics.rows() as f64, rows_each })
         };
         let joins = statistics.indexes().into_iter().filter_map(join);
         joins.min_by(|a, b| a.rows_each.total_cmp(&b.rows_each))

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use base::Result;
 use base::memory::Reservation;
+use base::traffic::{self, Access};
 use pipeline::ir::{PipelineId, Source as IrSource};
 use runtime::abi::BATCH;
 use scheduler::{Claim, Cutting, Morsel, Progress, TaskSet, WorkerId};
@@ -80,7 +81,10 @@ impl FoundTasks {
     fn copied(&self, rows: &[RowId]) -> ChunkReader {
         let mut columns: Vec<_> = self.types.iter().map(|of| ColumnBuilder::new(*of, rows.len())).collect();
         for of_chunk in rows.chunk_by(|a, b| a.chunk() == b.chunk()) {
-            let reader = self.snapshot.chunk(of_chunk[0].chunk()).read();
+            let chunk = self.snapshot.chunk(of_chunk[0].chunk());
+            let reader = chunk.read();
+            let row: usize = self.types.iter().map(|of| of.physical().size()).sum();
+            traffic::note(Access::Table, chunk.node(), (row * of_chunk.len()) as u64);
             for (&attribute, column) in self.attributes.iter().zip(&mut columns) {
                 if attribute == reader.row_id() {
                     of_chunk.iter().for_each(|row| column.push(row.to_bits() as i64));
