@@ -68,21 +68,15 @@ impl<P: Protocol, R: RowKeys> Reader<'_, P, R> {
                 // SAFETY: it was in the tree when it was loaded, and the reader's guard is older.
                 let node = unsafe { link.follow::<'_>() };
                 let word = &node.head().word;
-                let mut found = |child: Link<P::Word>| match child.is_row() {
-                    true => show(child.row()),
-                    false => left.push(child),
-                };
-                if node.is_small() {
+                // Some of a large node at a time: less to be read anew if it changes meanwhile.
+                let step = if node.is_small() { usize::from(LAST) + 1 } else { 64 };
+                for first in (0..=LAST).step_by(step) {
                     P::Lookup::snapshot(word, || {
                         listed.clear();
-                        node.list(0..=LAST, &mut listed);
+                        node.list(first..=LAST.min(first + (step as u16 - 1)), true, &mut listed);
                     });
-                    listed.drain(..).for_each(|(_, child)| found(child));
-                } else {
-                    let mut from = 0;
-                    while let Some((symbol, child)) = P::Lookup::snapshot(word, || node.next(from, true)) {
-                        found(child);
-                        from = symbol + 1;
+                    for (_, child) in listed.drain(..) {
+                        if child.is_row() { show(child.row()) } else { left.push(child) }
                     }
                 }
             }

@@ -1,11 +1,12 @@
 //! Scans: rows in the order of their keys, or against it, between two bounds.
 //!
-//! A scan keeps the nodes on its way and where it is in each. It lists the children of a small node once, as they are then, and
-//! reads a large one anew for each child; so it never begins anew, whatever changes. A node stands for the same part of all keys
-//! for as long as anybody has it; one that has left the tree is as it was then. So a row that is in the tree from the scan's
-//! first step to its last is seen once, others once or not at all, and all in order.
+//! A scan keeps the nodes on its way and where it is in each. It lists children as they are then, of a small node all of them,
+//! of a large one some at a time, and does not look at these again; so it never begins anew, whatever changes. A node stands for
+//! the same part of all keys for as long as anybody has it; one that has left the tree is as it was then. So a row that is in the
+//! tree from the scan's first step to its last is seen once, others once or not at all, and all in order.
 //!
-//! What comes next is fetched while the rows before it are read.
+//! The nodes among the children that are listed are fetched at once, so that the memory works on many of them while the rows
+//! before them are read.
 
 use std::cmp::Ordering::{self, Equal, Greater, Less};
 use std::fmt;
@@ -26,8 +27,10 @@ pub struct Scan<'r, 'k, P: Protocol, R> {
     up: bool,
     begun: bool,
     frames: Vec<Frame<P::Word>>,
-    /// Children of small nodes that are still to be looked at, the next one of the last frame at the end.
+    /// Children that are still to be looked at, the next one of the last frame at the end.
     listed: Vec<(u16, Link<P::Word>)>,
+    /// Rows that are listed above this are in the range, whatever their keys.
+    sure: usize,
 }
 
 /// One end of a range.
@@ -50,33 +53,63 @@ struct On {
 /// A node on the way.
 struct Frame<W> {
     link: Link<W>,
-    /// The next symbol to look at, and the last, as numbers.
+    /// The next symbol to list, and the last, as numbers.
     from: i16,
     until: i16,
     on: On,
     /// The symbols of the edges that the node is on.
     lower: i16,
     upper: i16,
-    /// Of a small node: how many are listed below its children.
-    listed: Option<usize>,
+    /// How many are listed below its children.
+    below: usize,
+    /// So many symbols are listed next.
+    block: i16,
 }
 
 impl<W> Frame<W> {
-    /// The next child of a large node.
-    fn next<P: Protocol<Word = W>>(&mut self, node: Node<'_, W>, up: bool) -> Option<(u16, Link<W>)> {
-        let is_inside = |symbol: i16| if up { symbol <= self.until } else { symbol >= self.until };
-        if !is_inside(self.from) {
-            return None;
+    /// Lists some more children, which are then all that is listed above those below; whether there may be any.
+    fn list<P: Protocol<Word = W>>(&mut self, up: bool, listed: &mut Vec<(u16, Link<W>)>) -> bool {
+        let (first, end) = if up { (self.from, self.until) } else { (self.until, self.from) };
+        if first > end {
+            return false;
         }
-        let next = P::Lookup::snapshot(&node.head().word, || node.next(self.from as u16, up));
-        let (symbol, link) = next.filter(|(symbol, _)| is_inside(*symbol as i16))?;
-        self.from = if up { symbol as i16 + 1 } else { symbol as i16 - 1 };
-        if link.is_node() && is_inside(self.from) {
-            node.next(self.from as u16, up).inspect(|(_, ahead)| fetch(*ahead));
-        }
-        Some((symbol, link))
+        // SAFETY: it was in the tree when it was loaded, and the reader's guard is older.
+        let node = unsafe { self.link.follow::<'_>() };
+        let (first, end) = match (node.is_small(), up) {
+            (true, _) => (first, end),
+            (false, true) => (first, end.min(first + self.block - 1)),
+            (false, false) => (first.max(end - self.block + 1), end),
+        };
+        self.from = if up { end + 1 } else { first - 1 };
+        self.block = MOST_LISTED.min(self.block * 2);
+        P::Lookup::snapshot(&node.head().word, || {
+            listed.truncate(self.below);
+            node.list(first as u16..=end as u16, up, listed);
+        });
+        fetch(&listed[self.below..]);
+        true
     }
 }
+
+/// So many symbols of a large node are listed first, and at most: who wants one row pays for few of them.
+const FIRST_LISTED: i16 = 8;
+const MOST_LISTED: i16 = 64;
+/// Lists all children of a small node: they take its place, as none of them is on an edge, whatever its symbol.
+#[inline(always)]
+fn list_all<P: Protocol>(link: Link<P::Word>, up: bool, listed: &mut Vec<(u16, Link<P::Word>)>) {
+    // SAFETY: it was in the tree when it was loaded, and the reader's guard is older.
+    let node = unsafe { link.follow::<'_>() };
+    let below = listed.len();
+    P::Lookup::snapshot(&node.head().word, || {
+        listed.truncate(below);
+        node.list(0..=LAST as u16, up, listed);
+    });
+    listed[below..].iter_mut().for_each(|(symbol, _)| *symbol = NO_EDGE);
+    fetch(&listed[below..]);
+}
+
+/// The symbol of no edge.
+const NO_EDGE: u16 = 1 << 10;
 
 /// The greatest symbol.
 const LAST: i16 = 256;
@@ -112,17 +145,26 @@ impl<P: Protocol, R: RowKeys> Reader<'_, P, R> {
     }
 
     fn scan<'r, 'k>(&'r self, lower: Edge<'k>, upper: Edge<'k>, on: On) -> Scan<'r, 'k, P, R> {
-        let first = Frame { link: Link::NULL, from: 0, until: 0, on, lower: 0, upper: 0, listed: None };
-        Scan { reader: self, lower, upper, up: true, begun: false, frames: vec![first], listed: Vec::new() }
+        let (block, below) = (FIRST_LISTED, 0);
+        let first = Frame { link: Link::NULL, from: 0, until: 0, on, lower: 0, upper: 0, below, block };
+        let (mut frames, listed) = (Vec::with_capacity(8), Vec::with_capacity(3 * MOST_LISTED as usize));
+        frames.push(first);
+        Scan { reader: self, lower, upper, up: true, begun: false, frames, listed, sure: 0 }
     }
 }
 
-/// Fetches a node, but of the largest, which is read from one end to the other, its beginning. What is fetched for nothing does
-/// no harm.
-fn fetch<W>(link: Link<W>) {
-    if link.is_node() {
-        let bytes = if link.kind() == Kind::N256 { 1 } else { link.kind().bytes::<W>() };
-        (0..bytes).step_by(64).for_each(|at| prefetch(link.node().cast::<u8>().wrapping_add(at)));
+/// Fetches the nodes among children: small ones, and the beginnings of large ones, which are read from there on. What is fetched
+/// for nothing does no harm.
+#[inline(always)]
+fn fetch<W>(children: &[(u16, Link<W>)]) {
+    for (_, link) in children {
+        // Nothing is branched by what it is, which nobody can foresee: for a row, the list itself is fetched, which is here.
+        let at = if link.is_node() { link.node().cast::<u8>().cast_const() } else { children.as_ptr().cast() };
+        prefetch(at);
+        prefetch(at.wrapping_add(Kind::N4.bytes::<W>() - 1));
+        if link.is_node() && link.kind() == Kind::N16 {
+            (64..Kind::N16.bytes::<W>()).step_by(64).for_each(|more| prefetch(at.wrapping_add(more)));
+        }
     }
 }
 
@@ -142,6 +184,7 @@ impl<P: Protocol, R: RowKeys> Scan<'_, '_, P, R> {
         self
     }
 
+    #[inline(never)]
     fn advance(&mut self) -> Option<u64> {
         if !self.begun {
             self.begun = true;
@@ -153,27 +196,34 @@ impl<P: Protocol, R: RowKeys> Scan<'_, '_, P, R> {
             }
         }
         while let Some(frame) = self.frames.last_mut() {
-            // SAFETY: it was in the tree when it was loaded, and the reader's guard is older.
-            let node = unsafe { frame.link.follow::<'_>() };
-            let next = match frame.listed {
-                Some(below) if self.listed.len() > below => {
-                    let next = self.listed.pop();
-                    // The next two, as far as there are so many: one is on its way already.
-                    self.listed[below..].iter().rev().take(2).for_each(|(_, ahead)| fetch(*ahead));
-                    next
+            let is_on_edge = frame.on.lower || frame.on.upper;
+            self.sure = if is_on_edge { usize::MAX } else { frame.below };
+            if self.listed.len() == frame.below {
+                if !frame.list::<P>(self.up, &mut self.listed) {
+                    self.frames.pop();
                 }
-                Some(_) => None,
-                None => frame.next::<P>(node, self.up),
-            };
-            let Some((symbol, link)) = next else {
-                self.frames.pop();
                 continue;
-            };
+            }
+            let Some((symbol, link)) = self.listed.pop() else { break };
             let symbol = symbol as i16;
             let on =
                 On { lower: frame.on.lower && symbol == frame.lower, upper: frame.on.upper && symbol == frame.upper };
-            if let Some(row) = self.visit(link, node.level() + usize::from(!node.is_end()), on) {
-                return Some(row);
+            // What comes behind the first child is behind the edge where the scan began.
+            if self.up {
+                frame.on.lower = false
+            } else {
+                frame.on.upper = false
+            }
+            if link.is_node() {
+                if !on.lower && !on.upper && link.kind() <= Kind::N16 {
+                    list_all::<P>(link, self.up, &mut self.listed);
+                    continue;
+                }
+                // SAFETY: it was in the tree when it was loaded, and the reader's guard is older.
+                let node = unsafe { frame.link.follow::<'_>() };
+                self.enter(link, node.level() + usize::from(!node.is_end()), on);
+            } else if link.is_row() && self.has(link.row(), on) {
+                return Some(link.row());
             }
         }
         None
@@ -188,10 +238,12 @@ impl<P: Protocol, R: RowKeys> Scan<'_, '_, P, R> {
         (link.is_row() && self.has(link.row(), on)).then(|| link.row())
     }
 
+    #[inline(always)]
     fn has(&self, row: u64, on: On) -> bool {
-        if !on.lower && !on.upper {
-            return true;
-        }
+        !on.lower && !on.upper || self.has_within(row, on)
+    }
+
+    fn has_within(&self, row: u64, on: On) -> bool {
         let key = self.reader.rows.key(row);
         let key = key.as_ref();
         let above = || match key.cmp(self.lower.key) {
@@ -208,7 +260,6 @@ impl<P: Protocol, R: RowKeys> Scan<'_, '_, P, R> {
     fn enter(&mut self, link: Link<P::Word>, depth: usize, mut on: On) {
         // SAFETY: it was in the tree when it was loaded, and the reader's guard is older.
         let node = unsafe { link.follow::<'_>() };
-        fetch(link);
         let level = node.level();
         if on.lower {
             match self.compare(node, depth, self.lower.key) {
@@ -229,16 +280,7 @@ impl<P: Protocol, R: RowKeys> Scan<'_, '_, P, R> {
         let lower = if on.lower { number(self.lower.key) } else { 0 };
         let upper = if on.upper { number(self.upper.key) } else { most };
         let (from, until) = if self.up { (lower, upper) } else { (upper, lower) };
-        let listed = node.is_small().then_some(self.listed.len());
-        if let Some(below) = listed {
-            P::Lookup::snapshot(&node.head().word, || {
-                self.listed.truncate(below);
-                node.list(lower as u16..=upper as u16, &mut self.listed);
-            });
-            let order = |a: &(u16, Link<P::Word>), b: &(u16, Link<P::Word>)| a.0.cmp(&b.0);
-            self.listed[below..].sort_unstable_by(|a, b| if self.up { order(b, a) } else { order(a, b) });
-        }
-        self.frames.push(Frame { link, from, until, on, lower, upper, listed });
+        self.frames.push(Frame { link, from, until, on, lower, upper, below: self.listed.len(), block: FIRST_LISTED });
     }
 
     /// A node's path beside a key; nothing, if it begins with all of the key and goes on.
@@ -261,7 +303,16 @@ impl<P: Protocol, R: RowKeys> Scan<'_, '_, P, R> {
 impl<P: Protocol, R: RowKeys> Iterator for Scan<'_, '_, P, R> {
     type Item = u64;
 
+    #[inline]
     fn next(&mut self) -> Option<u64> {
+        if self.listed.len() > self.sure
+            && let Some((_, link)) = self.listed.last()
+            && link.is_row()
+        {
+            let row = link.row();
+            self.listed.pop();
+            return Some(row);
+        }
         P::operate(&self.reader.tree.latch, || self.advance())
     }
 }

@@ -77,44 +77,64 @@ impl<'g, W> Node<'g, W> {
         }
     }
 
-    /// Whether its children are listed at once ([`list`](Self::list)), as they are in no order, and not one by one
-    /// ([`next`](Self::next)).
+    /// Whether its children are in no order, so that all of them are looked at for any.
     #[inline(always)]
     pub(crate) fn is_small(self) -> bool {
         self.kind <= Kind::N16
     }
 
-    /// The first child of a large node whose symbol is `from` or behind it, going up or down. Symbols are numbers here: the end
-    /// is 0, a byte one more than itself; in an end node 1 stands for all that goes on.
-    pub(crate) fn next(self, from: u16, up: bool) -> Option<(u16, Link<W>)> {
-        debug_assert!(!self.is_small());
-        let child = |symbol: u16| {
-            let link = self.slot_of((symbol - 1) as u8)?.load();
-            (!link.is_null()).then_some((symbol, link))
-        };
-        if up { (from.max(1)..=LAST).find_map(child) } else { (1..=from.min(LAST)).rev().find_map(child) }
+    /// Lists the children whose symbols are in a range, the one that comes last, going up or down, first. Symbols are numbers here:
+    /// the end is 0, a byte one more than itself; in an end node 1 stands for all that goes on.
+    ///
+    /// Nothing is branched by whether there is a child, which nobody can foresee.
+    #[inline]
+    pub(crate) fn list(self, symbols: RangeInclusive<u16>, up: bool, to: &mut Vec<(u16, Link<W>)>) {
+        let mut list = Listing::new(to, if self.is_small() { SMALL } else { symbols.clone().count() });
+        if self.is_small() {
+            self.each_of_small(|symbol, slot| list.enter(symbol, slot.load(), symbols.contains(&symbol)));
+            return sort(list.finish(), up);
+        }
+        let bytes = usize::from(symbols.start().saturating_sub(1))..usize::from(*symbols.end());
+        let mut enter = |byte: usize, slot: &Slot<W>, is_used: bool| list.enter(byte as u16 + 1, slot.load(), is_used);
+        match (self.kind, up) {
+            (Kind::N256, true) => {
+                let slots = &self.n256().children[bytes.clone()];
+                bytes.zip(slots).rev().for_each(|(byte, slot)| enter(byte, slot, true));
+            }
+            (Kind::N256, false) => {
+                let slots = &self.n256().children[bytes.clone()];
+                bytes.zip(slots).for_each(|(byte, slot)| enter(byte, slot, true));
+            }
+            (_, up) => {
+                let node = self.n48();
+                let mut of = |byte: usize| {
+                    let place = usize::from(node.places[byte].load(Acquire));
+                    // One that is not used looks at some slot.
+                    enter(byte, &node.children[place.clamp(1, 48) - 1], place != 0);
+                };
+                if up { bytes.rev().for_each(&mut of) } else { bytes.for_each(&mut of) }
+            }
+        }
+        list.finish();
     }
 
-    /// Lists the children of a small node whose symbols are in a range, in no order.
-    pub(crate) fn list(self, symbols: RangeInclusive<u16>, to: &mut Vec<(u16, Link<W>)>) {
+    /// The used slots of a small node, in no order.
+    #[inline(always)]
+    fn each_of_small(self, mut each: impl FnMut(u16, &Slot<W>)) {
         debug_assert!(self.is_small());
-        let mut list = |symbol: u16, slot: &Slot<W>| {
-            let link = slot.load();
-            if symbols.contains(&symbol) && !link.is_null() {
-                to.push((symbol, link));
-            }
-        };
         if self.is_end() {
-            return self.n4().children.iter().take(2).zip(0..).for_each(|(slot, symbol)| list(symbol, slot));
+            return self.n4().children.iter().take(2).zip(0..).for_each(|(slot, symbol)| each(symbol, slot));
         }
         // The count is read first, as everywhere.
         let count = usize::from(self.head().count.load(Acquire));
-        let words = match self.kind {
-            Kind::N16 => [self.n16().bytes[0].load(Relaxed), self.n16().bytes[1].load(Relaxed)],
-            _ => [self.head().bytes.load(Relaxed).into(), 0],
-        };
-        let bytes = words.iter().flat_map(|word| word.to_le_bytes());
-        self.slots().iter().take(count).zip(bytes).for_each(|(slot, byte)| list(u16::from(byte) + 1, slot));
+        if self.kind == Kind::N4 {
+            let bytes = self.head().bytes.load(Relaxed).to_le_bytes();
+            let slots = self.n4().children.iter().take(count);
+            return slots.zip(bytes).for_each(|(slot, byte)| each(u16::from(byte) + 1, slot));
+        }
+        let node = self.n16();
+        let bytes = node.bytes.iter().flat_map(|word| word.load(Relaxed).to_le_bytes());
+        node.children.iter().take(count).zip(bytes).for_each(|(slot, byte)| each(u16::from(byte) + 1, slot));
     }
 
     /// Some child, of a node that has one.
@@ -151,6 +171,59 @@ impl<'g, W> Node<'g, W> {
             };
             (!link.is_null()).then_some((symbol, link))
         })
+    }
+}
+
+/// So many children a small node has at most.
+const SMALL: usize = 16;
+
+/// Children that are added to a list, for which there is room.
+struct Listing<'l, W> {
+    to: &'l mut Vec<(u16, Link<W>)>,
+    /// Behind the last one.
+    end: *mut (u16, Link<W>),
+    first: usize,
+}
+
+impl<'l, W> Listing<'l, W> {
+    #[inline(always)]
+    fn new(to: &'l mut Vec<(u16, Link<W>)>, most: usize) -> Self {
+        to.reserve(most + 1);
+        // SAFETY: as many as there are.
+        Self { end: unsafe { to.as_mut_ptr().add(to.len()) }, first: to.len(), to }
+    }
+
+    /// Adds a child, if it is there and wanted. There are at most as many calls as the listing was made for.
+    #[inline(always)]
+    fn enter(&mut self, symbol: u16, link: Link<W>, is_wanted: bool) {
+        // SAFETY: there is room for one more than are entered.
+        unsafe {
+            self.end.write((symbol, link));
+            self.end = self.end.add(usize::from(is_wanted & !link.is_null()));
+        }
+    }
+
+    /// The list has what was added.
+    #[inline(always)]
+    fn finish(self) -> &'l mut [(u16, Link<W>)] {
+        // SAFETY: all up to the end has been written, in one allocation; what is behind is not dropped.
+        unsafe {
+            let len = self.end.offset_from(self.to.as_ptr()) as usize;
+            self.to.set_len(len);
+        }
+        &mut self.to[self.first..]
+    }
+}
+
+/// Sorts a few children by their symbols, the greatest first, or last.
+#[inline(always)]
+fn sort<W>(children: &mut [(u16, Link<W>)], up: bool) {
+    for end in 1..children.len() {
+        let mut at = end;
+        while at > 0 && (children[at - 1].0 < children[at].0) == up {
+            children.swap(at - 1, at);
+            at -= 1;
+        }
     }
 }
 
