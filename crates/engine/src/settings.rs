@@ -6,7 +6,7 @@ use std::time::Duration;
 use base::Result;
 use base::memory::Spread;
 use base::traffic::MemoryPlacement;
-use optimizer::{Costs, Search};
+use optimizer::{Costs, Search, When};
 use runtime::window::Algorithm as WindowAlgorithm;
 use scheduler::Division;
 use sql::Isolation;
@@ -153,6 +153,13 @@ pub const SETTINGS: &[Setting] = &[
         default: "",
         scope: Scope::Session,
         description: "Optimizer passes that are left out, for finding mistakes.",
+    },
+    Setting {
+        name: "eager_groups",
+        kind: Kind::Choice(|| When::ALL.map(|(name, _)| name).to_vec()),
+        default: "worthwhile",
+        scope: Scope::Session,
+        description: "When one side of joins is grouped before them: where it is worthwhile, or always where it can be done.",
     },
     Setting {
         name: "enable_external_access",
@@ -470,6 +477,7 @@ impl Settings {
             disabled: self.words("disabled_passes").map(String::from).collect(),
             costs: chosen(&Costs::ALL, text("cost_model")),
             search: chosen(&Search::ALL, text("join_search")),
+            eager_groups: chosen(&When::ALL, text("eager_groups")),
             known: text("known_join_rows").parse().unwrap_or_default(),
         }
     }

@@ -10,6 +10,7 @@ pub mod build_side;
 pub mod cardinality;
 pub mod computed;
 pub mod distinct_aggregates;
+pub mod eager;
 pub mod fold;
 pub mod joinorder;
 pub mod prune;
@@ -32,6 +33,7 @@ use std::collections::BTreeSet;
 use base::Result;
 use plan::Plan;
 
+pub use eager::When;
 pub use joinorder::KnownRows;
 
 /// Asks whether to go on: an error if the statement is to end.
@@ -60,6 +62,8 @@ pub struct Settings {
     pub costs: Costs,
     /// Which join orders are looked at.
     pub search: Search,
+    /// When groups are made before joins.
+    pub eager_groups: When,
     /// Sizes of joins that are known better than by estimates.
     pub known: KnownRows,
 }
@@ -108,6 +112,7 @@ impl Default for Settings {
             disabled: BTreeSet::new(),
             costs: Costs::default(),
             search: Search::default(),
+            eager_groups: When::default(),
             known: KnownRows::default(),
         }
     }
@@ -135,6 +140,7 @@ fn passes(settings: &Settings) -> Vec<Box<dyn Pass>> {
         Box::new(prune::Prune),
         Box::new(joinorder::JoinOrder { costs, search, known: settings.known.clone() }),
         Box::new(cardinality::Estimates),
+        Box::new(eager::EagerGroups(settings.eager_groups)),
         Box::new(set_operations::SetOperations),
         Box::new(build_side::BuildSides { costs }),
     ]

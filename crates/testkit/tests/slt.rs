@@ -32,7 +32,7 @@ fn compiled() {
 
 #[test]
 fn compiled_with_pauses() {
-    ours(&pausing(), &[]);
+    ours(&pausing(), &["SET eager_groups = always"]);
 }
 
 #[test]

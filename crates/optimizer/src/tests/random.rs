@@ -12,7 +12,7 @@ use plan::{
 use types::{SqlType, Value};
 
 use crate::rewrite::{column, fresh_like, join, map};
-use crate::{Settings, optimize, oracle};
+use crate::{Settings, When, optimize, oracle};
 
 /// Types of the columns that are no integers.
 const TYPES: [SqlType; 10] = [
@@ -339,8 +339,9 @@ fn optimised_plans_give_the_same_rows() {
         if plan.tables.len() > 6 || scans > 4 {
             continue; // the oracle is too slow for these
         }
-        for optimize_it in [false, true] {
-            let settings = Settings { optimize: optimize_it, ..Settings::default() };
+        let ways = [(false, When::Worthwhile), (true, When::Worthwhile), (true, When::Always)];
+        for (optimize_it, eager_groups) in ways {
+            let settings = Settings { optimize: optimize_it, eager_groups, ..Settings::default() };
             let mut after_each = String::new();
             let after = optimize(plan.clone(), &settings, &|| Ok(()), &mut |name, p| {
                 after_each += &format!("{name}\n{}", print(p))

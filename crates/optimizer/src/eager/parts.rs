@@ -1,0 +1,111 @@
+//! Aggregates of groups, put together from those of finer groups.
+
+use base::IdMap;
+use functions::{AggregateFunction, ScalarFunction};
+use plan::{AggregateCall, ColumnId, ColumnInfo, Expr, ExprKind};
+use types::{SqlType, Value};
+
+use crate::rewrite::column;
+
+/// Whether an aggregate is one of the same, or of others, over the groups of any finer grouping, exactly.
+pub(super) fn adds_up(call: &AggregateCall) -> bool {
+    !call.distinct && (combining(call.function, call.sql_type).is_some() || quotient(call).is_some())
+}
+
+/// The function that combines results of that type, the type that it takes them as, and its result's.
+fn combining(function: AggregateFunction, result: SqlType) -> Option<(AggregateFunction, SqlType, SqlType)> {
+    let combining = function.of_finer(result)?;
+    let (argument, sql_type) = combining.resolve(result)?;
+    Some((combining, argument, sql_type))
+}
+
+/// The functions whose results, divided, are the aggregate.
+fn quotient(call: &AggregateCall) -> Option<[AggregateFunction; 2]> {
+    call.function.quotient_of(call.arguments.first()?.sql_type)
+}
+
+/// Aggregates that are computed twice.
+#[derive(Default)]
+pub(super) struct Parts {
+    /// Of the finer groups.
+    pub below: Vec<(ColumnId, AggregateCall)>,
+    /// Of the groups, over these.
+    pub combined: Vec<(ColumnId, AggregateCall)>,
+    /// What the aggregates are, from these.
+    pub results: Vec<(ColumnId, Expr)>,
+}
+
+impl Parts {
+    /// One more aggregate, which is `below` there. It adds up.
+    pub fn add(
+        &mut self,
+        columns: &mut IdMap<ColumnId, ColumnInfo>,
+        result: ColumnId,
+        original: AggregateCall,
+        below: &AggregateCall,
+    ) {
+        let value = match quotient(&original) {
+            None => {
+                let function = original.function;
+                self.part(columns, AggregateCall { function, ..below.clone() }, original.sql_type)
+            }
+            Some([above, by]) => {
+                let argument = original.argument_type();
+                let mut part = |function: AggregateFunction, scale| {
+                    let sql_type = function.resolve(argument).map_or(original.sql_type, |(_, result)| result);
+                    let value = self.part(columns, AggregateCall { function, sql_type, ..below.clone() }, sql_type);
+                    cast(value, SqlType::decimal(SqlType::MAX_PRECISION, scale))
+                };
+                let operands = vec![part(above, argument.scale()), part(by, 0)];
+                Expr::new(ExprKind::Call(ScalarFunction::DIVIDE, operands), original.sql_type).at(original.position)
+            }
+        };
+        self.results.push((result, value));
+    }
+
+    /// What is computed of the finer groups, and combined: a value of that type.
+    fn part(&mut self, columns: &mut IdMap<ColumnId, ColumnInfo>, call: AggregateCall, sql_type: SqlType) -> Expr {
+        let same = |(_, known): &(ColumnId, AggregateCall)| is_same(known, &call);
+        if let Some(at) = self.below.iter().position(same) {
+            return self.value(columns, at, sql_type, call.function.counts());
+        }
+        let mut new =
+            |name: &str, sql_type, nullable| columns.push(ColumnInfo { name: name.to_owned(), sql_type, nullable });
+        let (counts, position) = (call.function.counts(), call.position);
+        let Some((function, argument, combined_type)) = combining(call.function, sql_type) else {
+            unreachable!("an aggregate that adds up");
+        };
+        let part = new("part", sql_type, !counts);
+        let combined = new("combined", combined_type, true);
+        let arguments = vec![cast(column(columns, part), argument)];
+        self.below.push((part, call));
+        let call =
+            AggregateCall { function, arguments, distinct: false, filter: None, sql_type: combined_type, position };
+        self.combined.push((combined, call));
+        self.value(columns, self.combined.len() - 1, sql_type, counts)
+    }
+
+    /// What is combined at that place.
+    fn value(&self, columns: &IdMap<ColumnId, ColumnInfo>, at: usize, sql_type: SqlType, counts: bool) -> Expr {
+        let value = cast(column(columns, self.combined[at].0), sql_type);
+        match counts {
+            // Each group has a part; who reads plans knows that counts are never NULL.
+            true => Expr::new(ExprKind::Coalesce(vec![value, Expr::constant(Value::Int(0), sql_type)]), sql_type),
+            false => value,
+        }
+    }
+}
+
+fn is_same(a: &AggregateCall, b: &AggregateCall) -> bool {
+    let same_filter = match (&a.filter, &b.filter) {
+        (Some(a), Some(b)) => a.same(b),
+        (a, b) => a.is_none() && b.is_none(),
+    };
+    let arguments =
+        a.arguments.len() == b.arguments.len() && a.arguments.iter().zip(&b.arguments).all(|(a, b)| a.same(b));
+    a.function == b.function && a.sql_type == b.sql_type && arguments && same_filter
+}
+
+fn cast(expr: Expr, to: SqlType) -> Expr {
+    if expr.sql_type == to { expr } else { Expr::new(ExprKind::Cast(Box::new(expr)), to) }
+}
