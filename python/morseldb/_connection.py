@@ -22,6 +22,8 @@ Self = TypeVar("Self", bound="Cursor")
 _UNDEFINED_TABLE = "42P01"
 # The types of pandas.NaT and pandas.NA.
 _MISSING = frozenset(["NaTType", "NAType"])
+# Types of values that are passed on as they are.
+_PLAIN = frozenset([int, str, float, bool, bytes, type(None)])
 
 
 class Cursor(Fetching):
@@ -51,6 +53,7 @@ class Cursor(Fetching):
         self._result: Result | None = None
         self._notices: list[str] = []
         self._row_count = -1
+        self._find = _frames.Caller()
         self.arraysize = 1
 
     def _connected(self) -> Session:
@@ -83,16 +86,16 @@ class Cursor(Fetching):
         """
         self._result = None
         self._row_count = -1
-        result = self._run(sql, _listed(sql, parameters), _frames.Lookup(_frames.caller()))
+        result = self._run(sql, _listed(sql, parameters), self._find)
         self._result, self._row_count = result, result.row_count()
         return self
 
     def _run(
-        self, sql: str, parameters: list[Any], find: _frames.Lookup, found: Callable[[str], Any] | None = None
+        self, sql: str, parameters: list[Any], find: _frames.Find, found: Callable[[str], Any] | None = None
     ) -> Result:
         """Runs a statement. ``found`` looks names up instead of ``find`` itself."""
         try:
-            return native(self._connected().execute, sql, parameters, found or find)
+            return native((self._session or self._connected()).execute, sql, parameters, found or find)
         except ProgrammingError as error:
             if error.sqlstate == _UNDEFINED_TABLE and find.hint is not None:
                 error._suggest(find.hint)
@@ -336,6 +339,9 @@ def _level(isolation: str) -> str:
 def _listed(sql: str, parameters: Parameters) -> list[Any]:
     if parameters is None:
         return []
+    # Nearly all are these, and nothing needs to be found out about them.
+    if (type(parameters) is tuple or type(parameters) is list) and _PLAIN.issuperset(map(type, parameters)):
+        return list(parameters)
     if isinstance(parameters, Mapping):
         parameters = _by_name(sql, parameters)
     if isinstance(parameters, (str, bytes)) or not isinstance(parameters, Iterable):

@@ -139,7 +139,12 @@ impl Rewriting<'_> {
         let mut costs = Costs::new(input.rows, cost::of_group(&of_keys, grouping.rows));
         let mut best: Option<Place> = None;
         let (mut node, mut depth) = (&**input, 0);
-        loop {
+        let is_steady = |expr: &Expr| !expr.is_volatile();
+        if !grouping.expressions().all(is_steady) {
+            return None;
+        }
+        // What is another value for each row is not for a group.
+        while node.expressions().all(is_steady) {
             let mut is_place = false;
             node = match &node.op {
                 Op::Filter { input, predicates } => {

@@ -72,6 +72,7 @@ pub fn run(seed: u64, queries: usize, mut progress: impl FnMut(usize)) -> Result
         ("compiled, two threads, pausing", pausing(2), &[][..]),
         ("interpreted, two threads, pausing", pausing(2), &["SET compile = off"][..]),
         ("compiled, more threads than cores", with(7), &[][..]),
+        ("groups before joins", with(2), &["SET eager_groups = always"][..]),
         (NOT_OPTIMISED, with(1), &["SET optimize = off"][..]),
     ] {
         let mut session = Database::new(config)?.connect();
