@@ -225,6 +225,15 @@ impl AggregateFunction {
         self.definition().ignores_duplicates
     }
 
+    /// If it is the least or the greatest of the values: whether the greatest.
+    pub fn end(self) -> Option<bool> {
+        match self {
+            Self::Min => Some(false),
+            Self::Max => Some(true),
+            _ => None,
+        }
+    }
+
     /// Whether its second argument reads no column and is the whole group's: the fraction of a percentile, a separator.
     pub fn has_fixed_argument(self) -> bool {
         matches!(self, Self::ContinuousAt | Self::DiscreteAt | Self::Texts | Self::TextsBackwards)

@@ -10,9 +10,11 @@ mod constructor;
 pub mod eval;
 pub mod expr;
 pub mod index_join;
+pub mod indexed;
 pub mod node;
 mod rounds;
 pub mod text;
+mod uses;
 pub mod verify;
 pub mod window;
 
@@ -23,6 +25,7 @@ pub use expr::{
 };
 pub use node::{BuildSide, JoinKind, Node, Op, SetOperation, SortKey};
 pub use rounds::Rounds;
+pub use uses::Uses;
 pub use verify::verify;
 pub use window::{Frame, FrameBound, FrameExclusion, FrameUnit, WindowCall};
 

@@ -15,7 +15,6 @@
 //!     scan orders t0 [o_orderkey#0:bigint = 0] where [o_orderkey#0 < 7::bigint]
 //! ```
 
-mod indexed;
 mod lexer;
 mod parse;
 mod parse_expr;

@@ -6,7 +6,9 @@
 //! two implementations, tested against each other: [`SlotIndex`], which keeps 8 bytes a row and finds the keys in the rows,
 //! and [`HashIndex`], which keeps the keys themselves and so never looks at a row.
 
-mod bytes;
+pub(crate) mod bytes;
+mod definition;
+mod exact;
 mod hash;
 mod keys;
 mod looking;
@@ -18,10 +20,11 @@ mod tests;
 mod usage;
 
 pub use bytes::{IndexPart, RowOrder};
+pub use definition::{Deferrable, IndexDefinition, Unique};
 pub use hash::HashIndex;
 pub use keys::Keys;
 pub use one_key::{KeyPart, OneKey};
-pub use ordered::{Deferrable, IndexDefinition, OrderedIndex, Unique};
+pub use ordered::OrderedIndex;
 pub use slots::SlotIndex;
 pub use usage::IndexUse;
 

@@ -30,7 +30,7 @@ mod zone;
 pub use append::Append;
 pub(crate) use change::Refused;
 pub(crate) use commit::Commit;
-pub use indexes::{FirstRows, KeyAccess};
+pub use indexes::{Few, FirstRows, IndexedRows, KeyAccess};
 pub use record::{Change, Record};
 pub use row_locks::Strength;
 pub use snapshot::{ColumnEstimate, Snapshot};

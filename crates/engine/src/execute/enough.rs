@@ -15,7 +15,8 @@ pub(super) fn enough(query: &Query, pipeline: PipelineId) -> Vec<FirstRows> {
     let ends = extremes::ends(&query.program.pipelines[pipeline]).unwrap_or_default();
     let first = |end: extremes::End| {
         let order = RowOrder { attribute: end.attribute, descending: end.greatest, nulls_first: None };
-        FirstRows { order, rows: 1 }
+        // Of doubles, the first one of those that are equal is the end.
+        FirstRows { order, rows: 1, ties: !end.is_whole }
     };
     ends.into_iter().map(first).collect()
 }
@@ -24,10 +25,14 @@ fn first_of_top_k(query: &Query, pipeline: PipelineId) -> Option<FirstRows> {
     let key = FirstKey::of(&query.program, pipeline).filter(|key| key.of_all_found)?;
     let IrSource::Table { columns, .. } = &query.program.pipelines[pipeline].source else { return None };
     let threshold = query.context.threshold(key.state)?;
+    let column = &columns[key.column];
+    // Rows that have nothing but the key are the same if that is.
+    let has_more = query.program.pipelines[pipeline].columns_read().iter().any(|read| *read as usize != key.column);
     let order = RowOrder {
-        attribute: columns[key.column].attribute,
+        attribute: column.attribute,
         descending: threshold.is_descending(),
         nulls_first: Some(threshold.is_nulls_first()),
     };
-    Some(FirstRows { order, rows: usize::try_from(threshold.rows()).ok()? })
+    let ties = has_more || !column.sql_type.equality_is_identity();
+    Some(FirstRows { order, rows: usize::try_from(threshold.rows()).ok()?, ties })
 }

@@ -9,6 +9,8 @@ use types::Physical;
 pub(super) struct End {
     pub attribute: usize,
     pub greatest: bool,
+    /// Whether it is of whole numbers. Of doubles, bounds do not tell which of the equal ones comes first.
+    pub is_whole: bool,
 }
 
 impl End {
@@ -24,7 +26,7 @@ impl End {
 
 /// Of the chunks of a table that are scanned without predicates, those that are enough.
 pub(super) fn enough(snapshot: &Snapshot, pipeline: &Pipeline, chunks: Vec<usize>) -> Vec<usize> {
-    let Some(ends) = ends(pipeline) else { return chunks };
+    let Some(ends) = ends(pipeline).filter(|ends| ends.iter().all(|end| end.is_whole)) else { return chunks };
     let mut needed = vec![false; snapshot.chunk_count()];
     for end in &ends {
         let bound = |chunk: ChunkView<'_>| end.of(&chunk.bounds(end.attribute).range);
@@ -41,8 +43,7 @@ pub(super) fn enough(snapshot: &Snapshot, pipeline: &Pipeline, chunks: Vec<usize
     chunks.into_iter().filter(|&number| needed[number]).collect()
 }
 
-/// What the pipeline looks for, if it is nothing but ends of columns of whole numbers. Of doubles, bounds do not tell which
-/// of the equal ones comes first.
+/// What the pipeline looks for, if it is nothing but ends of columns of numbers.
 pub(super) fn ends(pipeline: &Pipeline) -> Option<Vec<End>> {
     let Source::Table { columns, .. } = &pipeline.source else { return None };
     if !pipeline.only_finds_extremes() {
@@ -56,7 +57,7 @@ pub(super) fn ends(pipeline: &Pipeline) -> Option<Vec<End>> {
         let column = &columns[fold.column?.index as usize];
         let is_whole =
             matches!(column.sql_type.physical(), Physical::I16 | Physical::I32 | Physical::I64 | Physical::I128);
-        is_whole.then_some(End { attribute: column.attribute, greatest: fold.kind == FoldKind::Max })
+        Some(End { attribute: column.attribute, greatest: fold.kind == FoldKind::Max, is_whole })
     };
     let ends: Option<Vec<End>> = folds.map(end).collect();
     ends.filter(|ends| !ends.is_empty())

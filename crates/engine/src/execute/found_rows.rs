@@ -18,6 +18,17 @@ use super::scan::{delivered, scan_predicate, source_columns};
 /// Rows of a morsel: each is somewhere else in memory.
 const MORSEL: u64 = 4096;
 
+/// What an index has found.
+pub(super) struct FoundRows {
+    pub snapshot: Snapshot,
+    /// In order.
+    pub rows: Vec<RowId>,
+    /// Whether all of them satisfy the predicates of the scan: what only these would read is not copied.
+    pub is_exact: bool,
+    /// Of the rows.
+    pub memory: Reservation,
+}
+
 /// See the module.
 pub(super) struct FoundTasks {
     feed: Feed,
@@ -37,7 +48,7 @@ impl FoundTasks {
     pub fn new(
         query: Arc<Query>,
         pipeline: PipelineId,
-        (snapshot, rows, memory): (Snapshot, Vec<RowId>, Reservation),
+        FoundRows { snapshot, rows, is_exact, memory }: FoundRows,
         cut: &Cutting,
     ) -> Self {
         let mut attributes: Vec<usize> = Vec::new();
@@ -64,7 +75,7 @@ impl FoundTasks {
             None => SqlType::BigInt,
         };
         let predicates = match &program.pipelines[pipeline].source {
-            IrSource::Table { predicates, .. } => predicates.as_slice(),
+            IrSource::Table { predicates, .. } if !is_exact => predicates.as_slice(),
             _ => &[],
         };
         let predicates = predicates.iter().map(|p| scan_predicate(&query, p, place(p.attribute), type_of(p.attribute)));
@@ -80,7 +91,8 @@ impl FoundTasks {
     /// Some of the rows, copied.
     fn copied(&self, rows: &[RowId]) -> ChunkReader {
         let mut columns: Vec<_> = self.types.iter().map(|of| ColumnBuilder::new(*of, rows.len())).collect();
-        for of_chunk in rows.chunk_by(|a, b| a.chunk() == b.chunk()) {
+        let of_chunks = rows.chunk_by(|a, b| a.chunk() == b.chunk());
+        for of_chunk in of_chunks.filter(|_| !self.attributes.is_empty()) {
             let chunk = self.snapshot.chunk(of_chunk[0].chunk());
             let reader = chunk.read();
             let row: usize = self.types.iter().map(|of| of.physical().size()).sum();

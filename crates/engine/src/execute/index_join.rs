@@ -19,7 +19,7 @@ use storage::relation::KeyAccess;
 use storage::{Comparison, RowId, ScanOp, Snapshot};
 use types::{Chunk, ColumnBuilder, SqlType, Value};
 
-use super::found_rows::FoundTasks;
+use super::found_rows::{FoundRows, FoundTasks};
 use super::{Query, lookup, scan};
 use crate::key::is_key;
 use crate::source::Source;
@@ -140,8 +140,8 @@ impl IndexJoin {
         }
         rows.sort_unstable();
         rows.dedup();
-        let tasks = FoundTasks::new(self.query.clone(), self.pipeline, (self.snapshot.clone(), rows, memory), cut);
-        Ok(Some(Box::new(tasks)))
+        let found = FoundRows { snapshot: self.snapshot.clone(), rows, is_exact: false, memory };
+        Ok(Some(Box::new(FoundTasks::new(self.query.clone(), self.pipeline, found, cut))))
     }
 }
 

@@ -11,6 +11,7 @@ use pipeline::ir::{
     KeyFilter, PipelineId, ScanOp as IrOp, ScanPredicate as IrPredicate, Source as IrSource, SourceColumn,
 };
 use scheduler::{Claim, Cutting, Morsel, NodeId, Offsets, Progress, Strategy, TaskSet, WorkerId};
+use storage::relation::IndexedRows;
 use storage::transaction::Reads;
 use storage::{ChunkReader, ChunkView, Comparison, ScanOp, ScanPredicate, Snapshot};
 use types::ops::like::LikePattern;
@@ -60,7 +61,7 @@ pub(super) fn found_rows(
     let attributes = snapshot.schema().attributes();
     let predicates =
         predicates.iter().map(|p| scan_predicate(query, p, p.attribute, attributes[p.attribute].sql_type)).collect();
-    snapshot.search(&predicates, &enough(query, pipeline)).map(|rows| rows.len())
+    snapshot.search(&predicates, &enough(query, pipeline)).map(|found| found.rows.len())
 }
 
 /// By how much morsels are longer of which nothing is read, as below `count(*)`: there a chunk costs as much as a row.
@@ -119,6 +120,35 @@ fn distinct(query: &Query, pipeline: PipelineId, delivered: &Delivered) -> Optio
     Some((attribute, Delivered { read: delivered.read.iter().map(first).collect(), codes }))
 }
 
+/// What a scan asks of rows, and of those that finished joins leave.
+fn asked(
+    query: &Arc<Query>,
+    snapshot: &Snapshot,
+    predicates: &[IrPredicate],
+    filters: &[KeyFilter],
+) -> Arc<[ScanPredicate]> {
+    let attributes = snapshot.schema().attributes();
+    let predicate = |p: &IrPredicate| scan_predicate(query, p, p.attribute, attributes[p.attribute].sql_type);
+    let mut asked: Vec<ScanPredicate> = predicates.iter().map(predicate).collect();
+    asked.extend(filters.iter().filter_map(|filter| super::filter::of_keys(query, snapshot, *filter)));
+    ScanPredicate::arrange(&mut asked);
+    asked.into()
+}
+
+/// The rows that an index finds for a scan all of whose rows count, if there are few and no key tells them.
+pub(super) fn indexed_rows(
+    query: &Arc<Query>,
+    pipeline: PipelineId,
+    snapshot: &Snapshot,
+    (predicates, filters): (&[IrPredicate], &[KeyFilter]),
+) -> Option<IndexedRows> {
+    let is_tried = !snapshot.relation().indexes().is_empty() && lookup::keys(snapshot, predicates).is_none();
+    if !is_tried || !enough(query, pipeline).is_empty() {
+        return None;
+    }
+    snapshot.search(&asked(query, snapshot, predicates, filters), &[])
+}
+
 /// The rows that a scan finds before it begins: the chunks in the order in which they are read, and their rows, one after the
 /// other; of rows that were looked up, the chunk of each and its place there.
 #[derive(Clone)]
@@ -135,16 +165,10 @@ impl Found {
         snapshot: &Snapshot,
         (predicates, filters): (&[IrPredicate], &[KeyFilter]),
     ) -> Self {
-        let attributes = snapshot.schema().attributes();
         let by_key = lookup::rows(snapshot, predicates, |p| scan_op(query, p));
-        let mut predicates: Vec<ScanPredicate> = predicates
-            .iter()
-            .map(|p| scan_predicate(query, p, p.attribute, attributes[p.attribute].sql_type))
-            .collect();
-        predicates.extend(filters.iter().filter_map(|filter| super::filter::of_keys(query, snapshot, *filter)));
-        ScanPredicate::arrange(&mut predicates);
-        let predicates: Arc<[ScanPredicate]> = predicates.into();
-        let found = by_key.or_else(|| snapshot.search(&predicates, &enough(query, pipeline)));
+        let predicates = asked(query, snapshot, predicates, filters);
+        let search = || Some(snapshot.search(&predicates, &enough(query, pipeline))?.rows);
+        let found = by_key.or_else(search);
         let (chunks, offsets): (Vec<(usize, usize)>, _) = match found {
             Some(found) => {
                 let offsets = Offsets::new(found.iter().map(|_| 1));

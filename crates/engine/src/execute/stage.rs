@@ -9,13 +9,15 @@ use base::Result;
 use base::ids::Id;
 use pipeline::ir::{Pipeline, PipelineId, Source as IrSource, State, StateId};
 use scheduler::{Cutting, Stage, TaskSet};
+use storage::relation::IndexedRows;
 
 use super::Query;
 use super::file_scan::FileScan;
+use super::found_rows::{FoundRows, FoundTasks};
 use super::index_join::IndexJoin;
 use super::phases::Phase;
 use super::rows::{RowTasks, ValueTasks};
-use super::scan::TableTasks;
+use super::scan::{self, TableTasks};
 use super::watch::Watched;
 use crate::pieces::prepare_file;
 use crate::source::Source;
@@ -171,8 +173,14 @@ fn tasks_of(query: &Arc<Query>, id: PipelineId, cut: &Cutting) -> Result<Box<dyn
                 return Err(base::Error::internal("the rows of a function were not computed"));
             }
             Source::Stored(snapshot, _) => {
-                let snapshot = snapshot.clone();
-                Box::new(TableTasks::new(query, id, snapshot, (predicates, filters), cut))
+                let (snapshot, asked) = (snapshot.clone(), (predicates.as_slice(), filters.as_slice()));
+                match scan::indexed_rows(&query, id, &snapshot, asked) {
+                    Some(IndexedRows { rows, is_exact }) => {
+                        let memory = query.budget.reserve(size_of_val(&rows[..]), "index scan")?;
+                        Box::new(FoundTasks::new(query, id, FoundRows { snapshot, rows, is_exact, memory }, cut))
+                    }
+                    None => Box::new(TableTasks::new(query, id, snapshot, asked, cut)),
+                }
             }
             Source::File(file) => Box::new(FileScan::new(&query, id, file.clone(), predicates)?.tasks(query, id, cut)),
         },

@@ -166,6 +166,8 @@ struct Run<'r> {
     frame: Vec<Value>,
     snapshots: Vec<Snapshot>,
     reads: Option<&'r Reads>,
+    /// Whether an index has told all that it was asked of the row that was looked at last, so that what is asked need not be computed.
+    is_told: bool,
     /// So many rows more may be looked at, and bytes of texts.
     left: usize,
     left_bytes: usize,
@@ -348,7 +350,7 @@ impl Short {
 
     /// A run that has arguments and nothing else.
     fn frame_of(&self, arguments: &[Value]) -> Run<'static> {
-        Run { frame: arguments.to_vec(), snapshots: Vec::new(), reads: None, left: 0, left_bytes: 0 }
+        Run { frame: arguments.to_vec(), snapshots: Vec::new(), reads: None, is_told: false, left: 0, left_bytes: 0 }
     }
 
     /// Does this with each row, which lies in the frame.
@@ -385,7 +387,7 @@ impl Short {
         frame.resize(self.places, Value::Null);
         let snapshots = self.relations.iter().map(|relation| Some(snapshot(&relation.upgrade()?)));
         let snapshots = snapshots.collect::<Option<_>>()?;
-        Some(Run { frame, snapshots, reads, left: MOST_ROWS, left_bytes: MOST_BYTES })
+        Some(Run { frame, snapshots, reads, is_told: false, left: MOST_ROWS, left_bytes: MOST_BYTES })
     }
 }
 

@@ -11,6 +11,7 @@ mod explain;
 mod files;
 mod functions;
 mod index_joins;
+mod index_only;
 mod indexes;
 mod isolation;
 mod kept;

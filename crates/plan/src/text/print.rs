@@ -3,10 +3,10 @@
 use std::collections::HashSet;
 use std::fmt;
 
-use super::indexed::{self, Found};
 use super::print_expr::{ExprPrinter, Names, identifier, renamed, sort_keys};
 use super::window;
 use crate::index_join::IndexJoin;
+use crate::indexed::{self, Found};
 use crate::{BuildSide, ColumnId, Expr, JoinKind, Node, Op, Plan, SetOperation};
 
 /// The plan as text, complete: with positions, without estimates.
@@ -136,7 +136,9 @@ impl<'a> Printer<'a> {
                 };
                 let (how, by) = match indexed::found_by(self.plan, node) {
                     Found::Row if !numbered => ("lookup", String::new()),
-                    Found::Rows(index) if !numbered => ("scan", format!(" by {}", identifier(&index))),
+                    Found::Rows(index, is_enough) if !numbered => {
+                        ("scan", format!(" by {}{}", identifier(&index), if is_enough { " only" } else { "" }))
+                    }
                     _ => ("scan", String::new()),
                 };
                 format!("{how} {name}{by} [{}]{filter}", columns.join(", "))
@@ -180,6 +182,8 @@ impl<'a> Printer<'a> {
                 format!("join {kind} [{}]{build}{by}", p.list(condition))
             }
             Op::Aggregate { groups, aggregates, .. } => {
+                let by = indexed::extremes_by(&self.plan.tables, node).filter(|_| !numbered);
+                let by = by.map_or_else(String::new, |index| format!(" by {}", identifier(&index)));
                 let groups: Vec<String> = groups.iter().map(|(c, e)| p.made_of(*c, e)).collect();
                 let mut calls = Vec::new();
                 for (column, call) in aggregates {
@@ -196,13 +200,14 @@ impl<'a> Printer<'a> {
                     };
                     calls.push(format!("{} = {name}({distinct}{arguments}){filter}{position}", p.definition(*column)));
                 }
-                format!("aggregate [{}] [{}]", groups.join(", "), calls.join(", "))
+                format!("aggregate [{}] [{}]{by}", groups.join(", "), calls.join(", "))
             }
             Op::Distinct { columns, .. } => format!("distinct [{}]", references(&p, columns)),
             Op::Repeat { times, number, .. } => format!("repeat [{}]", p.made_of(*number, times)),
             Op::Sort { input, keys, limit, offset } => {
-                let first =
-                    limit.and_then(|_| indexed::first_by(self.plan, input, keys.first()?)).filter(|_| !numbered);
+                let first = limit
+                    .and_then(|_| indexed::first_by(&self.plan.tables, input, keys.first()?))
+                    .filter(|_| !numbered);
                 let by = first.map_or_else(String::new, |index| format!(" by {}", identifier(&index)));
                 format!("sort [{}]{}{by}", sort_keys(&mut p, keys), limits(*limit, *offset))
             }

@@ -148,6 +148,8 @@ pub(crate) struct Left {
     pub score: (usize, bool),
     /// Ranges of keys, none of which overlap.
     pub ranges: Vec<KeyRange>,
+    /// Whether all keys in them satisfy all predicates.
+    pub is_exact: bool,
 }
 
 impl Left {
@@ -157,7 +159,8 @@ impl Left {
     }
 }
 
-/// What the predicates leave of an index with these parts, if they say anything of the first one; at most so many ranges.
+/// What the predicates leave of an index with these parts, if they say anything of the first one; at most so many ranges. Whether
+/// that is exact is not said.
 pub(super) fn left(parts: &[(IndexPart, Physical)], predicates: &[ScanPredicate], most: usize) -> Option<Left> {
     let mut starts: Vec<Vec<u8>> = vec![Vec::new()];
     for (equal, &(part, physical)) in parts.iter().enumerate() {
@@ -179,7 +182,7 @@ pub(super) fn left(parts: &[(IndexPart, Physical)], predicates: &[ScanPredicate]
                     Stretch::Between { low, high } => part.between(physical, start, low, high),
                     Stretch::Prefix(prefix) => part.prefix(start, prefix),
                 };
-                Some(Left { score: (equal, true), ranges: starts.iter().map(of).collect() })
+                Some(Left { score: (equal, true), ranges: starts.iter().map(of).collect(), is_exact: false })
             }
             None => (equal > 0).then(|| whole(equal, starts)),
         };
@@ -243,5 +246,5 @@ pub(super) fn ordered(
 /// All keys that begin so.
 fn whole(equal: usize, starts: Vec<Vec<u8>>) -> Left {
     let range = |lower: Vec<u8>| KeyRange { upper: successor(lower.clone()), lower };
-    Left { score: (equal, false), ranges: starts.into_iter().map(range).collect() }
+    Left { score: (equal, false), ranges: starts.into_iter().map(range).collect(), is_exact: false }
 }

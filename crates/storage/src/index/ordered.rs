@@ -17,6 +17,8 @@ use index::{GROUP, RowKeys, Rowex, Tree, USUAL_KEY, WithRow};
 use types::{Chunk, Column, Physical};
 
 use super::bytes::{self, IndexPart, KeyRange, Ordered, RowOrder};
+use super::definition::{IndexDefinition, Unique};
+use super::exact;
 use super::looking::Looking;
 use crate::{RowId, ScanPredicate, Schema};
 
@@ -24,53 +26,6 @@ use crate::{RowId, ScanPredicate, Schema};
 const MOMENT: Duration = Duration::from_millis(1);
 /// The moment of an index that is not complete.
 const NEVER: u64 = u64::MAX;
-
-/// Whether several rows may have the same key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unique {
-    /// They may.
-    No,
-    /// Only if something in it is NULL.
-    ButNull,
-    /// They may not.
-    Yes,
-}
-
-/// What an index is of.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct IndexDefinition {
-    /// Its name, as error messages say it.
-    pub name: String,
-    /// The attributes in the order in which they count.
-    pub parts: Vec<IndexPart>,
-    /// Whether keys are unique.
-    pub unique: Unique,
-    /// If it is not of all rows: the attribute that is true of those that it has.
-    pub only: Option<usize>,
-    /// If rows may have the same key for a while, and somebody else looks after that: how long.
-    pub deferrable: Option<Deferrable>,
-}
-
-/// A key that can be deferred: rows may have the same one until their statement ends, or their transaction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Deferrable {
-    /// Whether it is until their transaction ends from the beginning.
-    pub initially: bool,
-    /// Whether it is a primary key, whose attributes are not NULL.
-    pub is_primary: bool,
-}
-
-impl IndexDefinition {
-    /// Whether it is that of a primary key, which can be deferred: of others there is no such index.
-    pub fn is_primary(&self) -> bool {
-        self.deferrable.is_some_and(|deferrable| deferrable.is_primary)
-    }
-
-    /// Whether the attribute decides where a row is in the index, or whether it is.
-    pub fn is_of(&self, attribute: usize) -> bool {
-        self.only == Some(attribute) || self.parts.iter().any(|part| part.attribute == attribute)
-    }
-}
 
 /// An index of the rows of a relation, for as long as somebody has it.
 #[derive(Debug)]
@@ -262,7 +217,9 @@ impl OrderedIndex {
             return None;
         }
         let left = bytes::left(&self.parts, predicates, most);
-        left.or_else(|| self.definition.only.map(|_| bytes::Left::all()))
+        let mut left = left.or_else(|| self.definition.only.map(|_| bytes::Left::all()))?;
+        left.is_exact = exact::is_exact(&self.definition, left.score, predicates);
+        Some(left)
     }
 
     /// The keys that predicates leave, if the index has them in this order.
@@ -281,6 +238,29 @@ impl OrderedIndex {
         let scan = reader.range(Bound::Included(&ordered.range.lower), ordered.range.upper());
         let mut scan = if ordered.backwards { scan.descending() } else { scan };
         while scan.next().is_some_and(|row| show(RowId::from_bits(row))) {}
+    }
+
+    /// A row in some ranges of keys that somebody sees, the first in the index's order; none if there is none among so many entries.
+    pub(crate) fn any_in(
+        &self,
+        rows: &dyn KeyRows,
+        ranges: &[KeyRange],
+        most: usize,
+        sees: impl Fn(RowId) -> bool,
+    ) -> Option<Option<RowId>> {
+        let _looking = self.looking.look();
+        let keyed = WithRow(Keyed { rows, parts: &self.parts });
+        let reader = self.tree.get()?.reader(&keyed);
+        let entries = ranges.iter().flat_map(|range| reader.range(Bound::Included(&range.lower), range.upper()));
+        for (looked_at, row) in entries.map(RowId::from_bits).enumerate() {
+            if sees(row) {
+                return Some(Some(row));
+            }
+            if looked_at == most {
+                return None;
+            }
+        }
+        Some(None)
     }
 
     /// The rows in some ranges of keys, unless there are more than `most`.

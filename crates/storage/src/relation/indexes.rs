@@ -27,7 +27,7 @@ use crate::lock::lock;
 use crate::values::Values;
 use crate::{ChunkReader, RowId};
 pub use keys::KeyAccess;
-pub use search::FirstRows;
+pub use search::{Few, FirstRows, IndexedRows};
 
 /// The key of a row that wants to be entered, why it may not.
 pub(super) struct Twice {

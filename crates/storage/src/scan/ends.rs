@@ -1,5 +1,8 @@
 //! What predicates leave of the values of an attribute, for those who find values in their order.
 
+use types::Physical;
+
+use super::lane::{Cells, Lane, with_cells};
 use super::predicate::{ScanPredicate, Test, TextTest};
 
 /// More values are not listed.
@@ -60,6 +63,11 @@ impl ScanPredicate {
         }
     }
 
+    /// Whether it is true of all but NULL.
+    pub(crate) fn is_not_null(&self) -> bool {
+        matches!(self.test, Test::Null(false))
+    }
+
     /// The only values of which it may be true, none standing for NULL; nothing if these are not listed.
     pub(crate) fn points(&self) -> Option<Vec<Option<Point<'_>>>> {
         let number = |key: i128| Some(Point::Number(key));
@@ -82,6 +90,40 @@ impl ScanPredicate {
             Test::Text(TextTest::In(texts)) => texts.iter().map(|text| Some(Point::Text(text))).collect(),
             _ => return None,
         })
+    }
+
+    /// Whether its [`points`](Self::points), if they are listed, are values that the attribute can have.
+    pub(crate) fn lists_values(&self) -> bool {
+        match &self.test {
+            // The bounds of a join's keys are those of its other side.
+            Test::Bitmap { base, bits } => {
+                let (least, greatest) = self.limits();
+                least <= *base && base + bits.len() as i128 * 64 - 1 <= greatest
+            }
+            _ => true,
+        }
+    }
+
+    /// Whether it is true of what is between two ends, and of nothing else.
+    pub(crate) fn has_ends(&self) -> bool {
+        match &self.test {
+            Test::Range { low, negate: false, .. } => *low <= self.limits().1,
+            Test::Text(TextTest::Range { .. }) => true,
+            _ => false,
+        }
+    }
+
+    /// Whether it is true of all texts that begin so, and of nothing else.
+    pub(crate) fn is_prefix(&self) -> bool {
+        matches!(self.test, Test::Text(TextTest::Prefix(_)))
+    }
+
+    /// The least and the greatest key that values of the attribute have.
+    fn limits(&self) -> (i128, i128) {
+        match self.cells {
+            Cells::Of(Physical::Bool) => (0, 1),
+            cells => with_cells!(cells, T => <T as Lane>::LIMITS, (0, 0)),
+        }
     }
 
     /// Values next to each other outside of which it is true of nothing, if that says anything.

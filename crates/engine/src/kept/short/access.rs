@@ -4,11 +4,11 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use storage::index::{KeyPart, RowOrder};
-use storage::relation::FirstRows;
+use storage::relation::{Few, FirstRows, IndexedRows};
 use storage::{Comparison, RowId, ScanOp, ScanPredicate, Snapshot};
 use types::{SqlType, Value};
 
-use super::{Formula, Limit, On, Out, Place, Run, Slice};
+use super::{Formula, Limit, MOST_ROWS, On, Out, Place, Run, Slice};
 use crate::key::key_part;
 
 /// To start pipelines takes as long as to read so many rows where they lie.
@@ -28,6 +28,10 @@ pub(super) struct Access {
     pub predicates: Vec<Formula>,
     /// Attributes, and where their values go.
     pub read: Vec<(usize, Place)>,
+    /// Those that somebody reads if the index tells all that is asked of it; none if there are predicates that it is not asked.
+    pub read_if_told: Option<Vec<(usize, Place)>>,
+    /// Nobody wants to know more than whether there is a row, if the index tells that.
+    pub is_any_enough: bool,
     /// Those of them that the table has, in order.
     pub stored: Arc<[usize]>,
     /// The first rows in an order are enough.
@@ -39,6 +43,8 @@ pub(super) struct Access {
 pub(super) struct First {
     pub order: RowOrder,
     pub limit: Limit,
+    /// Whether rows that are equal to the last one have a say.
+    pub ties: bool,
 }
 
 impl First {
@@ -46,7 +52,7 @@ impl First {
     fn rows(self, run: &Run<'_>) -> Option<FirstRows> {
         let Slice { most, offset } = run.slice(self.limit)?;
         let rows = Self::few(most, offset)?;
-        Some(FirstRows { order: self.order, rows })
+        Some(FirstRows { order: self.order, rows, ties: self.ties })
     }
 
     /// How many they are, if they are few.
@@ -148,24 +154,45 @@ impl Access {
                 (Some(_), None) => self.note(run, &self.predicates(run)?),
                 (None, _) => {}
             }
-            return self.each_of(found, run, out);
+            let is_told = self.predicates.is_empty() && (0..self.asked.len()).all(|asked| key.contains(&asked));
+            return self.each_of(found, is_told, run, out);
         }
         let predicates = self.predicates(run)?;
         self.note(run, &predicates);
+        let snapshot = &run.snapshots[self.table];
+        if self.is_any_enough
+            && let Some(any) = snapshot.search_any(&predicates)
+        {
+            return self.each_of(any, true, run, out);
+        }
         let first = self.first.and_then(|first| first.rows(run));
-        let found = run.snapshots[self.table].search_few(&predicates, first.as_slice(), MOST_FOUND)?;
-        self.each_of(found, run, out)
+        let reads_nothing = self.read_if_told.as_ref().is_some_and(Vec::is_empty);
+        let few = Few { read: MOST_FOUND, told: if reads_nothing { MOST_ROWS } else { MOST_FOUND } };
+        let IndexedRows { rows, is_exact } = snapshot.search_few(&predicates, first.as_slice(), few)?;
+        self.each_of(rows, is_exact, run, out)
     }
 
-    fn each_of<'r>(&self, found: impl IntoIterator<Item = RowId>, run: &mut Run<'r>, out: Out<'_, 'r>) -> On {
+    /// Shows rows that were found; `is_told`: as the index tells all that is asked of it.
+    fn each_of<'r>(
+        &self,
+        found: impl IntoIterator<Item = RowId>,
+        is_told: bool,
+        run: &mut Run<'r>,
+        out: Out<'_, 'r>,
+    ) -> On {
+        let told = self.read_if_told.as_deref().filter(|_| is_told);
+        let (read, predicates) = told.map_or((&self.read[..], &self.predicates[..]), |read| (read, &[]));
         for row in found {
             run.look()?;
-            let reader = run.snapshots[self.table].chunk(row.chunk()).read();
-            let values = reader.values(self.read.iter().map(|(attribute, _)| *attribute), row.offset());
-            for (&(_, place), value) in self.read.iter().zip(values) {
-                run.put(place, value)?;
+            if !read.is_empty() {
+                let reader = run.snapshots[self.table].chunk(row.chunk()).read();
+                let values = reader.values(read.iter().map(|(attribute, _)| *attribute), row.offset());
+                for (&(_, place), value) in read.iter().zip(values) {
+                    run.put(place, value)?;
+                }
             }
-            if run.is_true(&self.predicates)? && !out(run)? {
+            run.is_told = told.is_some();
+            if run.is_true(predicates)? && !out(run)? {
                 return Some(false);
             }
         }

@@ -7,6 +7,7 @@ use base::ids::Id;
 use functions::ScalarFunction;
 use plan::{
     ArgumentId, BuildSide, ColumnId, Compare, Expr, ExprKind, JoinKind, Node, Op, Plan, SortKey, TableId, TableInfo,
+    Uses,
 };
 use sql::{ArgumentRole, ArgumentUse};
 use storage::index::RowOrder;
@@ -37,8 +38,9 @@ pub(super) struct Builder<'p> {
     first: Option<(&'p SortKey, Limit)>,
     /// Arguments that the numbers of rows are of the plan's only LIMIT and OFFSET.
     counts: (Option<Place>, Option<Place>),
-    /// Whether a scan is asked for what a join above it tells.
-    is_looked_up: bool,
+    /// Which of the conjuncts that the join above tells a scan are asked of its indexes.
+    looked_up: Vec<bool>,
+    uses: Uses,
 }
 
 /// Whether a plan that is not optimised yet may be a short one.
@@ -93,7 +95,8 @@ impl<'p> Builder<'p> {
                 place(|role| matches!(role, ArgumentRole::Limit(_))),
                 place(|role| matches!(role, ArgumentRole::Offset(_))),
             ),
-            is_looked_up: false,
+            looked_up: Vec::new(),
+            uses: Uses::of(plan),
         };
         let (root, _) = builder.step(&plan.root, &[])?;
         let types = plan.output.iter().map(|(_, column)| plan.columns[*column].sql_type).collect();
@@ -225,14 +228,15 @@ impl<'p> Builder<'p> {
             numbers.push(one.is_some().then_some(asked.len()));
             asked.extend(one);
         }
-        let before = asked.len();
-        asked.extend(told.iter().filter_map(of_predicate));
+        let of_join: Vec<Option<Asked>> = told.iter().map(of_predicate).collect();
+        let looked_up: Vec<bool> = of_join.iter().map(Option::is_some).collect();
+        asked.extend(of_join.into_iter().flatten());
         let key = Access::key_of(&asked, schema.primary_key());
         let order = first.filter(|_| key.is_none() && is_all && told.is_empty()).and_then(|(key, limit)| {
             let column = key.expr.as_column()?;
             let attribute = columns.iter().find(|(_, c)| *c == column)?.0;
             let order = RowOrder { attribute, descending: key.descending, nulls_first: Some(key.nulls_first) };
-            Some(First { order, limit })
+            Some(First { order, limit, ties: true })
         });
         let is_indexed = |index: &Arc<storage::index::OrderedIndex>| {
             let parts = &index.definition().parts;
@@ -243,9 +247,20 @@ impl<'p> Builder<'p> {
         if key.is_none() && !relation.indexes().iter().any(is_indexed) {
             return None;
         }
-        self.is_looked_up |= asked.len() > before;
         let read: Vec<(usize, Place)> =
             columns.iter().map(|(attribute, column)| (*attribute, self.new_place(*column))).collect();
+        // What nobody reads but those who ask the index.
+        let asking = Uses::of_expressions(predicates.iter().chain(of_conjuncts(told, &looked_up)));
+        let is_read = |column: ColumnId| self.uses.times(column) > asking.times(column);
+        let read_if_told = columns.iter().zip(&read).filter(|((_, column), _)| is_read(*column)).map(|(_, read)| *read);
+        let read_if_told: Option<Vec<(usize, Place)>> = is_all.then(|| read_if_told.collect());
+        let is_all_read =
+            |order: RowOrder| matches!(read_if_told.as_deref(), Some([(only, _)]) if *only == order.attribute);
+        let is_same = |order: RowOrder| {
+            schema.attributes().get(order.attribute).is_some_and(|attribute| attribute.sql_type.equality_is_identity())
+        };
+        let first = order.map(|first| First { ties: !(is_all_read(first.order) && is_same(first.order)), ..first });
+        self.looked_up = looked_up;
         let is_told = |number: &usize| key.as_ref().is_some_and(|key| key.contains(number));
         let left = predicates.iter().zip(numbers).filter(|(_, number)| !number.as_ref().is_some_and(is_told));
         let predicates = left.map(|(predicate, _)| self.computable(predicate)).collect::<Option<_>>()?;
@@ -256,7 +271,8 @@ impl<'p> Builder<'p> {
         let number = self.relations.len();
         self.relations.push(relation);
         let places = read.iter().map(|(_, place)| *place).collect();
-        let access = Access { table: number, asked, key, predicates, read, stored: stored.into(), first: order };
+        let (stored, is_any_enough) = (stored.into(), false);
+        let access = Access { table: number, asked, key, predicates, read, read_if_told, is_any_enough, stored, first };
         Some((Step::Scan(access.into()), places))
     }
 
@@ -336,18 +352,24 @@ impl<'p> Builder<'p> {
         told: &'p [Expr],
     ) -> Option<Built> {
         let (outer, mut all) = self.step(outer, &[])?;
-        let above = std::mem::replace(&mut self.is_looked_up, false);
+        let above = std::mem::take(&mut self.looked_up);
         let inner = self.step(inner, told);
-        let is_looked_up = std::mem::replace(&mut self.is_looked_up, above);
-        let (inner, places) = inner?;
+        let looked_up = std::mem::replace(&mut self.looked_up, above);
+        let (mut inner, places) = inner?;
+        let is_looked_up = looked_up.contains(&true);
+        let untold = condition.iter().enumerate().filter(|(at, _)| !looked_up.get(*at).is_some_and(|told| *told));
+        let untold = untold.map(|(_, predicate)| self.computable(predicate)).collect::<Option<Vec<_>>>()?;
         let condition = condition.iter().map(|predicate| self.computable(predicate)).collect::<Option<_>>()?;
         let kind = Kind::of(kind, |column| self.new_place(column))?;
+        if let (Kind::Semi | Kind::Anti | Kind::Mark(_), Step::Scan(access)) = (&kind, &mut inner) {
+            access.is_any_enough = is_looked_up && untold.is_empty() && access.read_if_told.is_some();
+        }
         match kind {
             Kind::Inner | Kind::Left | Kind::Single => all.extend(&places),
             Kind::Mark(place) => all.push(place),
             Kind::Semi | Kind::Anti => {}
         }
-        Some((Step::Join(Join { kind, outer, inner, is_looked_up, condition, places }.into()), all))
+        Some((Step::Join(Join { kind, outer, inner, is_looked_up, condition, untold, places }.into()), all))
     }
 
     fn aggregate(&self, call: &plan::AggregateCall) -> Option<Aggregate> {
@@ -412,6 +434,11 @@ impl<'p> Builder<'p> {
         }
         Some(())
     }
+}
+
+/// Those of some conjuncts that are marked.
+fn of_conjuncts<'p>(conjuncts: &'p [Expr], marked: &[bool]) -> impl Iterator<Item = &'p Expr> {
+    conjuncts.iter().zip(marked).filter(|(_, marked)| **marked).map(|(conjunct, _)| conjunct)
 }
 
 /// Whether an expression does nothing but compute, and perhaps refuse a row.

@@ -13,6 +13,8 @@ pub(super) struct Join {
     /// Whether `inner` is to be looked up for each row of `outer`; its rows are the same for all of these otherwise.
     pub is_looked_up: bool,
     pub condition: Vec<Formula>,
+    /// What is left of it where the index that `inner` is looked up in tells all that it is asked.
+    pub untold: Vec<Formula>,
     /// Where the values of `inner` lie.
     pub places: Vec<Place>,
 }
@@ -61,7 +63,8 @@ impl Join {
         let (mut partners, mut is_unknown, mut is_wanted) = (0, false, true);
         let mut only: Option<Row> = None;
         let mut visit = |run: &mut Run<'r>| -> On {
-            match run.truth(&self.condition)? {
+            let condition = if rows.is_none() && run.is_told { &self.untold } else { &self.condition };
+            match run.truth(condition)? {
                 Some(true) => partners += 1,
                 Some(false) => return Some(true),
                 None => {

@@ -9,7 +9,7 @@ use base::{Budget, Random, SqlState};
 use types::{Chunk, SqlType, Value};
 
 use crate::index::{IndexDefinition, IndexPart, RowOrder, Unique};
-use crate::relation::{Distribution, FirstRows};
+use crate::relation::{Distribution, Few, FirstRows, IndexedRows};
 use crate::testing::{TYPES, column, value};
 use crate::{Attribute, Comparison, Relation, RowId, ScanOp, ScanPredicate, Schema, Scratch, Snapshot, Transaction};
 use crate::{WINDOW, relation};
@@ -41,6 +41,10 @@ fn append(relation: &Arc<Relation>, types: &[SqlType], rows: &[Vec<Value>]) -> r
     let append = relation.append(&Budget::new(usize::MAX));
     append.append(0, 0, chunk(types, rows)).unwrap();
     append
+}
+
+fn most(rows: usize) -> Few {
+    Few { read: rows, told: rows }
 }
 
 /// The rows of a snapshot that satisfy all predicates, of all or of some.
@@ -93,7 +97,7 @@ fn order(random: &mut Random) -> RowOrder {
 
 /// Whether rows were left out because the first ones in an order are enough; these are among those that were found.
 fn has_first(snapshot: &Snapshot, predicates: &[ScanPredicate], first: FirstRows, found: &[RowId]) -> bool {
-    let FirstRows { order, rows } = first;
+    let FirstRows { order, rows, ties } = first;
     let all = scan(snapshot, predicates, None);
     let value = |row: &RowId| snapshot.row(*row).swap_remove(order.attribute);
     let mut wanted: Vec<(Value, RowId)> = all.iter().map(|row| (value(row), *row)).collect();
@@ -105,9 +109,14 @@ fn has_first(snapshot: &Snapshot, predicates: &[ScanPredicate], first: FirstRows
     });
     let last = wanted.get(rows - 1).map(|(value, _)| value.clone());
     let is_equal = |value: &Value| last.as_ref().is_some_and(|last| last.total_cmp(value).is_eq());
+    if !ties {
+        let of_found = wanted.iter().filter(|(_, row)| found.binary_search(row).is_ok());
+        let is_same = wanted.iter().take(rows).zip(of_found).filter(|(a, b)| a.0.total_cmp(&b.0).is_eq()).count();
+        assert_eq!(is_same, rows.min(wanted.len()), "{first:?} {predicates:?}");
+    }
     for (at, (value, row)) in wanted.iter().enumerate() {
         assert!(
-            (at >= rows && !is_equal(value)) || found.binary_search(row).is_ok(),
+            !ties || (at >= rows && !is_equal(value)) || found.binary_search(row).is_ok(),
             "{first:?} {predicates:?}: {row:?}"
         );
     }
@@ -155,7 +164,7 @@ fn searches_find_what_scans_find() {
         let before = relation.snapshot();
         deleting.commit().unwrap();
         let after = relation.snapshot();
-        let (mut searched, mut of_first) = (0, 0);
+        let (mut searched, mut of_first, mut exact) = (0, 0, 0);
         for _ in 0..300 {
             let is_in = ScanOp::Compare(Comparison::Eq, Value::Bool(true));
             let is_in = ScanPredicate::new(3, SqlType::Bool, is_in);
@@ -167,21 +176,27 @@ fn searches_find_what_scans_find() {
                 })
                 .chain(is_in)
                 .collect();
-            let first = FirstRows { order: order(&mut random), rows: 1 + random.index(9) };
+            let first = FirstRows { order: order(&mut random), rows: 1 + random.index(9), ties: random.below(2) == 0 };
             for snapshot in [&before, &after] {
-                if let Some(found) = snapshot.search_most(&predicates, &[first], 2000) {
-                    of_first += usize::from(has_first(snapshot, &predicates, first, &found));
+                if let Some(found) = snapshot.search_most(&predicates, &[first], most(2000)) {
+                    of_first += usize::from(has_first(snapshot, &predicates, first, &found.rows));
                 }
-                if let Some(found) = snapshot.search_most(&predicates, &[], 2000) {
+                if let Some(IndexedRows { rows: found, is_exact }) = snapshot.search_most(&predicates, &[], most(2000))
+                {
                     searched += 1;
                     assert!(found.is_sorted());
                     let (all, of_found) =
                         (scan(snapshot, &predicates, None), scan(snapshot, &predicates, Some(&found)));
                     assert_eq!(all, of_found, "{sql_type} {parts:?} {predicates:?}");
+                    exact += usize::from(is_exact);
+                    assert!(!is_exact || found == all, "{sql_type} {parts:?} {only:?} {predicates:?}");
+                    if let Some(any) = snapshot.search_any(&predicates) {
+                        assert!(is_exact && any.map_or(all.is_empty(), |row| all.contains(&row)), "{predicates:?}");
+                    }
                 }
             }
         }
-        assert!(searched > 50 && of_first > 20, "{sql_type}: {searched}, {of_first}");
+        assert!(searched > 50 && of_first > 20 && exact > 10, "{sql_type}: {searched}, {of_first}, {exact}");
         // A transaction cannot change keys in place.
         let changes = Transaction::begin(&relation.clock_of_tests(), false);
         let new = column(sql_type, &[Value::Null]);
@@ -232,7 +247,7 @@ fn a_unique_index_takes_no_row_twice_whatever_happens() {
                         let wanted =
                             ScanPredicate::new(0, SqlType::BigInt, ScanOp::Compare(Comparison::Eq, Value::Int(key.0)));
                         let found = snapshot.search(&Arc::from([wanted]), &[]);
-                        let ids = found.expect("there are few");
+                        let ids = found.expect("there are few").rows;
                         assert_eq!(ids.len(), own.range((key.0, 0)..(key.0 + 1, 0)).count());
                         if !ids.is_empty() {
                             transaction.delete(&relation, &ids).unwrap();
@@ -288,7 +303,7 @@ fn an_index_is_not_made_while_others_change_rows() {
     maker.commit().unwrap();
     assert_eq!(index.rows(), 5);
     let wanted = ScanPredicate::new(0, SqlType::BigInt, ScanOp::Compare(Comparison::Eq, Value::Int(7)));
-    assert_eq!(relation.snapshot().search(&Arc::from([wanted]), &[]).unwrap().len(), 1);
+    assert_eq!(relation.snapshot().search(&Arc::from([wanted]), &[]).unwrap().rows.len(), 1);
 }
 
 #[test]
@@ -339,8 +354,8 @@ fn readers_find_their_rows_while_others_insert_delete_and_roll_back() {
             let of_text = ScanPredicate::new(1, SqlType::Text, ScanOp::Compare(Comparison::Eq, text(key)));
             let old = ScanPredicate::new(0, SqlType::BigInt, ScanOp::Compare(Comparison::Lt, Value::Int(1000)));
             let snapshot = relation.snapshot();
-            let found = snapshot.search_most(&Arc::from([of_text, old]), &[], 10_000).unwrap();
-            assert_eq!(found.len(), 20);
+            let found = snapshot.search_most(&Arc::from([of_text, old]), &[], most(10_000)).unwrap();
+            assert_eq!(found.rows.len(), 20);
         }
     });
     clock.collect();
