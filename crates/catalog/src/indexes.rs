@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use base::{Error, Result, SqlState};
-use storage::index::OrderedIndex;
+use storage::index::RowIndex;
 
 use crate::tables::{canonical, no_schema};
 use crate::{Catalog, CatalogSnapshot, Commented, Table, TableEntry, nearest_name};
@@ -12,7 +12,7 @@ use crate::{Catalog, CatalogSnapshot, Commented, Table, TableEntry, nearest_name
 #[derive(Clone, Debug)]
 pub struct TableIndex {
     /// The index, which knows its name.
-    pub index: Arc<OrderedIndex>,
+    pub index: Arc<RowIndex>,
     /// Whether it is there for a UNIQUE constraint, with which it goes.
     pub is_constraint: bool,
 }
@@ -67,7 +67,7 @@ impl Catalog {
     }
 
     /// Puts an index in the place of the one with its name.
-    pub fn replace_index(&self, (schema, table): (&str, &str), index: Arc<OrderedIndex>) -> Result<()> {
+    pub fn replace_index(&self, (schema, table): (&str, &str), index: Arc<RowIndex>) -> Result<()> {
         self.change(|catalog| {
             let entry = catalog.schemas.get_mut(schema).and_then(|entries| entries.get_mut(table));
             let Some(TableEntry::Table(entry)) = entry else {
@@ -82,7 +82,7 @@ impl Catalog {
     }
 
     /// Puts an index in the place of one with another name.
-    pub fn rename_index(&self, (schema, table): (&str, &str), from: &str, index: Arc<OrderedIndex>) -> Result<()> {
+    pub fn rename_index(&self, (schema, table): (&str, &str), from: &str, index: Arc<RowIndex>) -> Result<()> {
         self.change(|catalog| {
             let to = index.definition().name.clone();
             let Some(TableEntry::Table(entry)) = catalog.schemas.get_mut(schema).and_then(|e| e.get_mut(table)) else {

@@ -40,7 +40,7 @@ pub use routines::{
 };
 pub use sequences::{Owner, SequenceEntry};
 pub use statistics::{ColumnStatistics, IndexStatistics, Statistics};
-pub use storage::index::{Deferrable, IndexDefinition, IndexPart, Unique};
+pub use storage::index::{Deferrable, IndexDefinition, IndexMethod, IndexPart, Unique};
 pub use system_triggers::{SYSTEM_SCHEMA, system_trigger};
 pub use table::Table;
 pub use tables::{

@@ -53,7 +53,7 @@ impl Statistics for storage::Snapshot {
                 parts: definition.parts.clone(),
                 only: definition.only,
                 is_complete: usable.iter().any(|known| Arc::ptr_eq(known, &index)),
-                is_ordered: true,
+                is_ordered: index.is_ordered(),
             }
         });
         primary.into_iter().chain(others).collect()

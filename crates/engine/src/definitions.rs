@@ -369,7 +369,8 @@ pub(crate) fn create_index(name: &str, table: &Table, index: &TableIndex) -> Str
         Some(Some(rows)) => format!(" WHERE {}", in_parentheses(rows)),
         _ => String::new(),
     };
-    format!("CREATE {unique}INDEX {} ON {name} ({columns}){nulls}{only};", quoted(&definition.name))
+    let using = if index.index.is_ordered() { "" } else { "USING hash " };
+    format!("CREATE {unique}INDEX {} ON {name} {using}({columns}){nulls}{only};", quoted(&definition.name))
 }
 
 /// The expression that an attribute is.

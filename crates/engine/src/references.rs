@@ -12,7 +12,7 @@ use std::sync::Arc;
 use base::{Error, Result, SqlState};
 use catalog::{Action, CatalogSnapshot, ForeignKey, Table, TableEntry};
 use sql::ObjectName;
-use storage::index::OrderedIndex;
+use storage::index::RowIndex;
 use storage::transaction::{ChangedRows, Effect};
 use storage::{Relation, RowId, ScanOp, ScanPredicate};
 use types::ops::cast::{assign_value, format_value};
@@ -491,7 +491,7 @@ fn rows_have_come(block: &Block, effect: &Effect, name: &str, key: &ForeignKey, 
 }
 
 /// Error 23505 if one of the rows that have been inserted has the key of another one.
-fn keys_are_unique(block: &Block, effect: &Effect, index: &OrderedIndex) -> Result<()> {
+fn keys_are_unique(block: &Block, effect: &Effect, index: &RowIndex) -> Result<()> {
     let ChangedRows::Inserted(placed) = &effect.rows else { return Ok(()) };
     let keys = block.transaction.snapshot(&effect.relation).check_unique(index, inserted(placed))?;
     if !keys.is_empty() {

@@ -79,8 +79,15 @@ pub(crate) fn found_by(plan: &Plan, scan: &Node) -> Found {
         let equal = told.equal(index);
         (equal, index.parts.get(equal).is_some_and(|part| told.any(part.attribute, Expr::bounds)))
     };
-    let ordered = told.indexes.iter().filter(|i| i.is_ordered && (leaves(i) > (0, false) || i.only.is_some()));
-    ordered.max_by_key(leaves).map_or(Found::None, |index| Found::Rows(index.name.clone(), told.is_enough(index, plan)))
+    let finds = |index: &&IndexStatistics| match index.is_ordered {
+        true => leaves(index) > (0, false) || index.only.is_some(),
+        false => !index.is_primary && told.equal(index) == index.parts.len(),
+    };
+    told.indexes
+        .iter()
+        .filter(finds)
+        .max_by_key(leaves)
+        .map_or(Found::None, |index| Found::Rows(index.name.clone(), told.is_enough(index, plan)))
 }
 
 /// The index that finds the first rows of a scan in an order, if they are few.

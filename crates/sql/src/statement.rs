@@ -3,6 +3,7 @@
 mod change;
 mod cursor;
 mod definition;
+mod index;
 mod kinds;
 mod lock;
 mod name;
@@ -10,9 +11,7 @@ mod with;
 
 use std::sync::Arc;
 
-use catalog::{
-    Check, CheckOption, Commented, Deferrable, Filling, ForeignKey, IndexPart, Kinship, Name, Owner, Routine, Unique,
-};
+use catalog::{Check, CheckOption, Commented, Filling, ForeignKey, Kinship, Name, Owner, Routine};
 use functions::Sequence;
 use functions::sequence::Shape;
 use plan::{Expr, Plan, TableSource};
@@ -26,6 +25,7 @@ pub use definition::{
     DomainStatement, Maintenance, ReindexKind, Relate, RoutineChange, SequenceChange, TriggerChange, TriggerStatement,
     TypeStatement,
 };
+pub use index::{CreateIndex, IndexShape};
 pub use kinds::{ExplainStage, ObjectKind};
 pub use lock::{LockStrength, LockWait, LockedTable, Locking};
 pub use name::ObjectName;
@@ -411,40 +411,6 @@ pub struct CreateTable {
     pub asked: Vec<Plan>,
     /// By which column its rows are parts of the database.
     pub partition_key: Option<usize>,
-}
-
-/// An index that is to be made.
-#[derive(Clone, PartialEq, Debug)]
-pub struct IndexShape {
-    /// Its name.
-    pub name: String,
-    /// Whether somebody has named it so: else it gets a number if the name is taken.
-    pub is_named: bool,
-    /// The attributes that it is of.
-    pub parts: Vec<IndexPart>,
-    /// Whether keys are unique.
-    pub unique: Unique,
-    /// If it is not of all rows: the attribute that is true of those that it has.
-    pub only: Option<usize>,
-    /// Whether it is that of a constraint.
-    pub is_constraint: bool,
-    /// If that can be deferred: how. Other primary keys are no such indexes.
-    pub deferrable: Option<Deferrable>,
-}
-
-/// CREATE INDEX.
-#[derive(Clone, Debug)]
-pub struct CreateIndex {
-    /// The table.
-    pub table: ObjectName,
-    /// The table as resolved.
-    pub of: TableSource,
-    /// The index.
-    pub shape: IndexShape,
-    /// If the table has to compute something for it first: what becomes of the table, with the index.
-    pub altering: Option<Box<AlterTable>>,
-    /// Nothing happens if the name is taken.
-    pub if_not_exists: bool,
 }
 
 /// What rows of a table may not have twice.

@@ -1,6 +1,6 @@
 //! Indexes: which rows have a key.
 //!
-//! Behind PRIMARY KEY is a unique index, that only answers which row has a key. All others are [ordered](OrderedIndex).
+//! Behind PRIMARY KEY is a unique index, that only answers which row has a key. All others are [`RowIndex`]es.
 //!
 //! A unique index holds keys of rows that may not be visible to its reader, who checks. Lookups take no writer's lock. There are
 //! two implementations, tested against each other: [`SlotIndex`], which keeps 8 bytes a row and finds the keys in the rows,
@@ -10,21 +10,22 @@ pub(crate) mod bytes;
 mod definition;
 mod exact;
 mod hash;
+pub(crate) mod hashed;
 mod keys;
 mod looking;
 mod one_key;
-pub(crate) mod ordered;
+pub(crate) mod row_index;
 mod slots;
 #[cfg(test)]
 mod tests;
 mod usage;
 
 pub use bytes::{IndexPart, RowOrder};
-pub use definition::{Deferrable, IndexDefinition, Unique};
+pub use definition::{Deferrable, IndexDefinition, IndexMethod, Unique};
 pub use hash::HashIndex;
 pub use keys::Keys;
 pub use one_key::{KeyPart, OneKey};
-pub use ordered::OrderedIndex;
+pub use row_index::RowIndex;
 pub use slots::SlotIndex;
 pub use usage::IndexUse;
 

@@ -45,7 +45,7 @@ use types::{Chunk, ColumnBuilder};
 use crate::body::Body;
 use crate::chunk::StoredChunk;
 use crate::clock::{Clock, Stamp, View};
-use crate::index::{OrderedIndex, Rows, SlotIndex, UniqueIndex};
+use crate::index::{RowIndex, Rows, SlotIndex, UniqueIndex};
 use crate::lock::lock;
 use crate::{ChunkReader, Schema};
 use backlog::Backlog;
@@ -92,7 +92,7 @@ pub struct Relation {
     /// Present if the schema has a primary key.
     index: Option<Box<dyn UniqueIndex>>,
     /// The others, as long as somebody has them.
-    indexes: RwLock<Vec<Weak<OrderedIndex>>>,
+    indexes: RwLock<Vec<Weak<RowIndex>>>,
     /// Whether there ever was one.
     is_indexed: AtomicBool,
     /// Whether transactions note what they do to it.

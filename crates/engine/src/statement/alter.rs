@@ -7,7 +7,7 @@ use base::{Error, Result, SqlState};
 use catalog::{Alteration, Computed, ForeignKey, IndexDefinition, IndexPart, TableEntry, TableIndex, canonical};
 use plan::Plan;
 use sql::{AlterTable, IndexShape, ObjectName};
-use storage::index::OrderedIndex;
+use storage::index::RowIndex;
 use storage::{Relation, Schema};
 
 use super::ask::ask;
@@ -221,7 +221,7 @@ impl Keys<'_> {
         Ok(all)
     }
 
-    fn make(&self, environment: &Environment, definition: IndexDefinition) -> Result<Arc<OrderedIndex>> {
+    fn make(&self, environment: &Environment, definition: IndexDefinition) -> Result<Arc<RowIndex>> {
         super::index::note_if_deferrable(environment, self.new, &definition)?;
         block(environment)?.transaction.create_index(self.new, definition, &environment.helpers("index"))
     }

@@ -126,7 +126,7 @@ pub(super) fn of_constraints(
         let definition = definition(shape, is_taken);
         names.push(definition.name.clone());
         note_if_deferrable(environment, relation, &definition)?;
-        indexes.push(TableIndex { index: relation.add_index(definition), is_constraint });
+        indexes.push(TableIndex { index: relation.add_index(definition)?, is_constraint });
     }
     indexes.sort_by(|a, b| a.name().cmp(b.name()));
     Ok(indexes)
@@ -147,7 +147,7 @@ pub(super) fn note_if_deferrable(
 
 /// The index with a name that is free, unless somebody has named it.
 pub(super) fn definition(shape: IndexShape, is_taken: impl Fn(&str) -> bool) -> IndexDefinition {
-    let IndexShape { mut name, is_named, parts, unique, only, deferrable, .. } = shape;
+    let IndexShape { mut name, is_named, parts, unique, only, deferrable, method, .. } = shape;
     if !is_named {
         let cut = |name: &str, most: usize| name[..name.floor_char_boundary(most)].to_owned();
         let numbered = (1..).map(|number: u32| {
@@ -157,7 +157,7 @@ pub(super) fn definition(shape: IndexShape, is_taken: impl Fn(&str) -> bool) -> 
         let first = cut(&name, MOST_NAME);
         name = std::iter::once(first).chain(numbered).find(|name| !is_taken(name)).unwrap_or_default();
     }
-    IndexDefinition { name, parts, unique, only, deferrable }
+    IndexDefinition { name, parts, unique, only, deferrable, method }
 }
 
 /// ALTER INDEX ... RENAME TO: the index is made anew under its name, as errors tell that.

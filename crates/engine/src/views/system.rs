@@ -164,6 +164,7 @@ impl System<'_> {
                     is_of_nulls,
                     predicate,
                     deferrable,
+                    method: BTREE,
                 });
             }
             for index in &of.indexes {
@@ -176,8 +177,9 @@ impl System<'_> {
                     (false, _) => KeyKind::Unique,
                 };
                 let sql = crate::definitions::create_index(&full, of, index);
-                let sql =
-                    sql.trim_end_matches(';').replacen(&format!(" ON {full} "), &format!(" ON {full} USING btree "), 1);
+                let (from, to) = (format!(" ON {full} ("), format!(" ON {full} USING btree ("));
+                let sql = sql.trim_end_matches(';').replacen(&from, &to, 1);
+                let method = if index.index.is_ordered() { BTREE } else { HASH };
                 let option = |part: &IndexPart| i64::from(part.descending) + 2 * i64::from(part.nulls_first);
                 let options = definition.parts.iter().map(option).collect();
                 let text_of = |at: usize| of.computed.get(at.checked_sub(of.fillings.len())?)?.sql.clone();
@@ -198,6 +200,7 @@ impl System<'_> {
                     is_of_nulls,
                     predicate,
                     deferrable,
+                    method,
                 });
             }
         }
@@ -225,6 +228,8 @@ struct TableKey<'a> {
     is_of_nulls: bool,
     /// Which rows it has, if not all.
     predicate: Option<String>,
+    /// The number of the way in which its index is made.
+    method: i64,
 }
 
 /// What a key is there for.
@@ -320,8 +325,10 @@ impl Type {
 const HEADER: i64 = 4;
 /// The number of who owns everything.
 const OWNER_OID: i64 = 10;
-/// The number of the way in which indexes are made.
+/// The numbers of the ways in which tables and indexes are made.
+const HEAP: i64 = 2;
 const BTREE: i64 = 403;
+const HASH: i64 = 405;
 
 /// A type as PostgreSQL has it.
 struct TypeRow {

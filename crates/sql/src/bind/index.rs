@@ -1,7 +1,7 @@
 //! CREATE INDEX and UNIQUE: which columns a key is of.
 
 use base::{Error, Result, SqlState};
-use catalog::{Field, IndexPart, Unique};
+use catalog::{Field, IndexMethod, IndexPart, Unique};
 use sqlparser::ast::{self, Ident, IndexColumn, IndexType, NullsDistinctOption, OrderBySort};
 
 use super::alter::Altered;
@@ -29,7 +29,10 @@ impl Binder<'_> {
         if let Some(told) = left_out(kind) {
             return Ok(Statement::Told("CREATE INDEX", told));
         }
-        self.text.check_index_type(kind, position)?;
+        let method = self.text.index_method(kind, position)?;
+        if method == IndexMethod::Hash {
+            check_hash(create).map_err(|error| error.at(position))?;
+        }
         // Columns that are only included are found in the rows.
         for ident in &create.include {
             self.text.attribute(ident, &resolved.fields, "")?;
@@ -71,7 +74,7 @@ impl Binder<'_> {
             format!("{}_{}_idx", table.name, distinct(named).join("_"))
         });
         let (is_constraint, deferrable) = (false, None);
-        let shape = IndexShape { name, is_named, parts, unique, only, is_constraint, deferrable };
+        let shape = IndexShape { name, is_named, parts, unique, only, is_constraint, deferrable, method };
         let mut altering = None;
         if altered.table.computed.len() > resolved.computed.len() {
             altered.table.indexes.push(shape.clone());
@@ -112,15 +115,35 @@ fn left_out(kind: Option<&IndexType>) -> Option<String> {
     known.then(|| format!("there are no indexes by {kind}: the table is read instead"))
 }
 
+/// Error 0A000 for what PostgreSQL's hash indexes do not have.
+fn check_hash(create: &ast::CreateIndex) -> Result<()> {
+    let options = || create.columns.iter().map(|column| &column.column.options);
+    let lacking = [
+        (create.unique, "unique indexes"),
+        (!create.include.is_empty(), "included columns"),
+        (create.columns.len() > 1, "multicolumn indexes"),
+        (options().any(|options| options.sort.is_some()), "ASC/DESC options"),
+        (options().any(|options| options.nulls_first.is_some()), "NULLS FIRST/LAST options"),
+    ];
+    match lacking.into_iter().find(|(is_asked, _)| *is_asked) {
+        None => Ok(()),
+        Some((_, what)) => {
+            let message = format!("access method \"hash\" does not support {what}");
+            Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message))
+        }
+    }
+}
+
 impl Text<'_> {
-    /// Error 0A000 for kinds of indexes that are not trees; all others are.
-    fn check_index_type(&self, kind: Option<&IndexType>, position: Option<u32>) -> Result<()> {
-        match kind {
-            None | Some(IndexType::BTree | IndexType::Hash) => Ok(()),
-            Some(IndexType::Custom(name)) if ["art", "btree", "hash"].contains(&fold(name).as_str()) => Ok(()),
-            Some(kind) => {
-                let error = Error::unsupported(format!("an index by {}", kind.to_string().to_lowercase()));
-                Err(error.hint("all indexes are ordered: leave out USING").at(position))
+    /// What USING says. Error 0A000 for kinds of indexes that are neither trees nor hash tables.
+    fn index_method(&self, kind: Option<&IndexType>, position: Option<u32>) -> Result<IndexMethod> {
+        let name = kind.map_or_else(|| "btree".to_owned(), |kind| kind.to_string().to_lowercase());
+        match name.as_str() {
+            "art" | "btree" => Ok(IndexMethod::Tree),
+            "hash" => Ok(IndexMethod::Hash),
+            _ => {
+                let error = Error::unsupported(format!("an index by {name}"));
+                Err(error.hint("USING btree is what there is without USING; the other one is USING hash").at(position))
             }
         }
     }
@@ -171,7 +194,7 @@ impl Text<'_> {
             NullsDistinctOption::NotDistinct => Unique::Yes,
             NullsDistinctOption::None | NullsDistinctOption::Distinct => Unique::ButNull,
         };
-        self.check_index_type(unique.index_type.as_ref(), table.name.position)?;
+        self.index_method(unique.index_type.as_ref(), table.name.position)?;
         let name = unique.name.as_ref().or(unique.index_name.as_ref());
         let deferrable =
             deferrable_key(unique.characteristics.as_ref(), false).map_err(|e| e.at(table.name.position))?;
@@ -189,8 +212,8 @@ pub(super) fn unique_shape(
 ) -> IndexShape {
     let is_named = name.is_some();
     let name = name.map_or_else(|| label(table, &parts, fields, "key"), fold);
-    let (only, is_constraint, deferrable) = (None, true, None);
-    IndexShape { name, is_named, parts, unique, only, is_constraint, deferrable }
+    let (only, is_constraint, deferrable, method) = (None, true, None, IndexMethod::Tree);
+    IndexShape { name, is_named, parts, unique, only, is_constraint, deferrable, method }
 }
 
 fn check_length(parts: Vec<IndexPart>) -> Result<Vec<IndexPart>> {

@@ -1,7 +1,7 @@
 //! CREATE TABLE (LIKE t ...): columns of another table, and what else is asked for of it.
 
 use base::Result;
-use catalog::{Field, Filling, IndexStatistics, Kinship, Unique};
+use catalog::{Field, Filling, IndexMethod, IndexStatistics, Kinship, Unique};
 use sqlparser::ast::{CreateTableLike, CreateTableLikeKind};
 
 use super::Binder;
@@ -95,6 +95,7 @@ fn copy_indexes(from: &Table, table: &mut CreateTable) {
             table.primary_key = index.attributes();
             continue;
         }
+        let method = if index.is_ordered { IndexMethod::Tree } else { IndexMethod::Hash };
         let IndexStatistics { parts, unique, only, deferrable, .. } = index;
         let is_unique = unique != Unique::No;
         table.computed.clone_from(&from.computed);
@@ -107,6 +108,6 @@ fn copy_indexes(from: &Table, table: &mut CreateTable) {
             false => label(&table.name, &parts, &fields, if is_constraint { "key" } else { "idx" }),
         };
         let is_named = false;
-        table.indexes.push(IndexShape { name, is_named, parts, unique, only, is_constraint, deferrable });
+        table.indexes.push(IndexShape { name, is_named, parts, unique, only, is_constraint, deferrable, method });
     }
 }

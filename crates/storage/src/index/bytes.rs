@@ -125,6 +125,11 @@ pub(crate) struct KeyRange {
 }
 
 impl KeyRange {
+    /// All keys that begin so.
+    pub(super) fn beginning_with(lower: Vec<u8>) -> Self {
+        Self { upper: successor(lower.clone()), lower }
+    }
+
     pub(super) fn upper(&self) -> Bound<&[u8]> {
         self.upper.as_ref().map_or(Bound::Unbounded, |upper| Bound::Excluded(&upper[..]))
     }
@@ -230,9 +235,7 @@ pub(super) fn ordered(
                 (Some(Stretch::Between { low, high }), _) => part.between(physical, &start, low, high),
                 (Some(Stretch::Prefix(prefix)), _) => part.prefix(&start, prefix),
                 (None, None) => part.between(physical, &start, None, None),
-                (None, Some(first)) if first == (part.nulls_first != backwards) => {
-                    KeyRange { upper: successor(start.clone()), lower: start }
-                }
+                (None, Some(first)) if first == (part.nulls_first != backwards) => KeyRange::beginning_with(start),
                 (None, Some(_)) => return None,
             };
             return Some(Ordered { equal, part: (part, physical), range, backwards });
@@ -245,6 +248,5 @@ pub(super) fn ordered(
 
 /// All keys that begin so.
 fn whole(equal: usize, starts: Vec<Vec<u8>>) -> Left {
-    let range = |lower: Vec<u8>| KeyRange { upper: successor(lower.clone()), lower };
-    Left { score: (equal, false), ranges: starts.into_iter().map(range).collect(), is_exact: false }
+    Left { score: (equal, false), ranges: starts.into_iter().map(KeyRange::beginning_with).collect(), is_exact: false }
 }

@@ -13,6 +13,16 @@ pub enum Unique {
     Yes,
 }
 
+/// How an index finds rows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum IndexMethod {
+    /// By ranges of keys, in their order: an Adaptive Radix Tree.
+    #[default]
+    Tree,
+    /// By whole keys alone: a hash table. No such index is unique.
+    Hash,
+}
+
 /// What an index is of.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IndexDefinition {
@@ -26,6 +36,8 @@ pub struct IndexDefinition {
     pub only: Option<usize>,
     /// If rows may have the same key for a while, and somebody else looks after that: how long.
     pub deferrable: Option<Deferrable>,
+    /// How it finds rows.
+    pub method: IndexMethod,
 }
 
 /// A key that can be deferred: rows may have the same one until their statement ends, or their transaction.

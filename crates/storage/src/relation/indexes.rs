@@ -21,8 +21,8 @@ use super::zone::text;
 use super::{Relation, Snapshot};
 use crate::body::Cell;
 use crate::clock::{Conflict, Stamp, View};
-use crate::index::ordered::{KeyRows, empty};
-use crate::index::{IndexDefinition, IndexPart, Liveness, OrderedIndex, Unique};
+use crate::index::row_index::{KeyRows, empty};
+use crate::index::{IndexDefinition, IndexMethod, IndexPart, Liveness, RowIndex, Unique};
 use crate::lock::lock;
 use crate::values::Values;
 use crate::{ChunkReader, RowId};
@@ -31,7 +31,7 @@ pub use search::{Few, FirstRows, IndexedRows};
 
 /// The key of a row that wants to be entered, why it may not.
 pub(super) struct Twice {
-    pub index: Arc<OrderedIndex>,
+    pub index: Arc<RowIndex>,
     pub by: RowId,
     pub liveness: Liveness,
 }
@@ -78,7 +78,7 @@ impl Relation {
 
 impl Relation {
     /// The indexes that somebody has.
-    pub fn indexes(&self) -> Vec<Arc<OrderedIndex>> {
+    pub fn indexes(&self) -> Vec<Arc<RowIndex>> {
         if !self.is_indexed() {
             return Vec::new();
         }
@@ -92,7 +92,7 @@ impl Relation {
 
     /// Whether the attribute is part of some key, so that a row with another value of it is another row.
     pub fn is_key(&self, attribute: usize) -> bool {
-        let in_index = |index: &Arc<OrderedIndex>| index.definition().is_of(attribute);
+        let in_index = |index: &Arc<RowIndex>| index.definition().is_of(attribute);
         self.schema.primary_key().contains(&attribute) || self.indexes().iter().any(in_index)
     }
 
@@ -135,8 +135,8 @@ impl Relation {
         own: &Arc<Stamp>,
         snapshot: impl FnOnce(View) -> Snapshot,
         helpers: &dyn Helpers,
-    ) -> Result<Arc<OrderedIndex>, Refused> {
-        let index = Arc::new(OrderedIndex::new(definition, &self.schema));
+    ) -> Result<Arc<RowIndex>, Refused> {
+        let index = Arc::new(RowIndex::new(definition, &self.schema));
         let mut writers = lock(&self.writers);
         self.check_writers(&mut writers, own)?;
         let keys = lock(&self.keys);
@@ -149,21 +149,21 @@ impl Relation {
         let snapshot = snapshot(self.clock.view());
         drop(keys);
         drop(writers);
-        // Whoever enters rows from here on waits for the tree.
-        index.build(build::tree(&index, snapshot, helpers)?);
+        // Whoever enters rows from here on waits for the entries.
+        index.build(build::entries(&index, snapshot, helpers)?);
         drop(writing);
         Ok(index)
     }
 
     /// An index of a relation that nobody knows yet and that has no rows.
-    pub fn add_index(&self, definition: IndexDefinition) -> Arc<OrderedIndex> {
+    pub fn add_index(&self, definition: IndexDefinition) -> Result<Arc<RowIndex>> {
         assert_eq!(self.directory.len(), 0, "there are no rows");
-        let index = Arc::new(OrderedIndex::new(definition, &self.schema));
-        index.build(empty(&self.budget));
+        let index = Arc::new(RowIndex::new(definition, &self.schema));
+        index.build(empty(&self.budget, index.definition().method)?);
         index.complete(0);
         self.indexes.write().unwrap_or_else(PoisonError::into_inner).push(Arc::downgrade(&index));
         self.is_indexed.store(true, std::sync::atomic::Ordering::Release);
-        index
+        Ok(index)
     }
 
     /// A row as it is now.
@@ -186,7 +186,7 @@ impl Relation {
         let part = |&attribute: &usize| IndexPart::ascending(attribute);
         let parts = self.schema.primary_key().iter().map(part).collect();
         let (name, only, deferrable) = (self.primary_key_name().unwrap_or_default(), None, None);
-        IndexDefinition { name, parts, unique: Unique::Yes, only, deferrable }
+        IndexDefinition { name, parts, unique: Unique::Yes, only, deferrable, method: IndexMethod::Hash }
     }
 
     /// The names of a key's attributes, and its values in a row.

@@ -7,7 +7,7 @@ use types::{Chunk, SqlType, Value};
 use super::live::View;
 use super::{Commit, Relation};
 use crate::clock;
-use crate::index::{IndexUse, KeyPart, Keys, OneKey, OrderedIndex, Unique};
+use crate::index::{IndexUse, KeyPart, Keys, OneKey, RowIndex, Unique};
 use crate::lock::lock;
 use crate::statistics::{Bounds, ValueRange};
 use crate::{ChunkReader, ChunkView, RowId, Schema};
@@ -69,7 +69,7 @@ impl Snapshot {
     }
 
     /// The ordered indexes that know all its rows, and may be used.
-    pub fn usable_indexes(&self) -> Vec<Arc<OrderedIndex>> {
+    pub fn usable_indexes(&self) -> Vec<Arc<RowIndex>> {
         let mut indexes = self.relation.indexes();
         indexes.retain(|index| self.is_complete(index) && self.indexes.allows(index.definition().unique != Unique::No));
         indexes

@@ -8,7 +8,7 @@ use types::{Chunk, Value};
 
 use super::{Reads, Transaction};
 use crate::RowId;
-use crate::index::OrderedIndex;
+use crate::index::RowIndex;
 use crate::lock::lock;
 use crate::relation::{Relation, Snapshot};
 
@@ -85,7 +85,7 @@ impl Transaction {
 impl Snapshot {
     /// Error 23505 if one of the rows that are there still has, in an index that does not look after that itself, the key of another
     /// row. Otherwise the keys that were asked about: those that have no NULL, unless NULLs are alike.
-    pub fn check_unique(&self, index: &OrderedIndex, rows: impl Iterator<Item = RowId>) -> Result<Vec<Vec<Value>>> {
+    pub fn check_unique(&self, index: &RowIndex, rows: impl Iterator<Item = RowId>) -> Result<Vec<Vec<Value>>> {
         let (relation, definition) = (self.relation(), index.definition());
         let (mut key, mut asked) = (Vec::new(), Vec::new());
         for row in rows.filter(|row| self.sees(*row)) {

@@ -13,7 +13,7 @@ use super::effects::{ChangedRows, Effect};
 use super::validate::{self, Reads};
 use crate::bits::Bits;
 use crate::clock::{Clock, Conflict, Recent, Stamp, Validates, View, What, Written};
-use crate::index::{IndexDefinition, OrderedIndex};
+use crate::index::{IndexDefinition, RowIndex};
 use crate::lock::lock;
 use crate::relation::{Append, Commit, Refused, Relation, Snapshot, Strength, WindowRows};
 use crate::sidecar::NewValues;
@@ -38,7 +38,7 @@ pub struct Transaction {
     validates: Mutex<Option<Validates>>,
     done: Mutex<Vec<Done>>,
     /// Indexes that it has made.
-    made: Mutex<Vec<Arc<OrderedIndex>>>,
+    made: Mutex<Vec<Arc<RowIndex>>>,
     /// The relations that nobody else may change.
     claims: Mutex<Vec<Claimed>>,
     /// The last claim that it was refused because others had been faster.
@@ -207,7 +207,7 @@ impl Transaction {
         relation: &Arc<Relation>,
         definition: IndexDefinition,
         helpers: &dyn Helpers,
-    ) -> Result<Arc<OrderedIndex>> {
+    ) -> Result<Arc<RowIndex>> {
         let snapshot = |view: View| self.snapshot_of(relation, view.of_statement(&self.stamp, self.next_statement()));
         let index = self.told(relation.create_index(definition, &self.stamp, snapshot, helpers))?;
         lock(&self.made).push(index.clone());

@@ -95,6 +95,11 @@ impl Asked {
         }
     }
 
+    /// Whether it lists the values that it is true of.
+    pub fn is_of_values(&self) -> bool {
+        matches!(self.op, Op::Compare(Comparison::Eq, _) | Op::In(_) | Op::IsNull)
+    }
+
     /// Whether it leaves an index some of its keys.
     pub fn narrows(&self) -> bool {
         !matches!(self.op, Op::Compare(Comparison::Ne, _) | Op::IsNotNull)

@@ -238,8 +238,12 @@ impl<'p> Builder<'p> {
             let order = RowOrder { attribute, descending: key.descending, nulls_first: Some(key.nulls_first) };
             Some(First { order, limit, ties: true })
         });
-        let is_indexed = |index: &Arc<storage::index::OrderedIndex>| {
+        let is_indexed = |index: &Arc<storage::index::RowIndex>| {
             let parts = &index.definition().parts;
+            if !index.is_ordered() {
+                let is_equal = |attribute: usize| asked.iter().any(|a| a.attribute == attribute && a.is_of_values());
+                return parts.iter().all(|part| is_equal(part.attribute));
+            }
             let is_asked = asked.iter().any(|asked| asked.narrows() && asked.attribute == parts[0].attribute);
             let has_order = |first: First| parts.iter().any(|part| part.attribute == first.order.attribute);
             is_asked || index.definition().only.is_some() || order.is_some_and(has_order)

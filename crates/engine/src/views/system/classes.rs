@@ -9,7 +9,7 @@ use types::{SqlType, StructType, Value};
 use super::super::memory::bytes_of_columns;
 use super::postgres::{DEFAULT_COLLATION, collation_oid};
 use super::{
-    BTREE, Column, OWNER_OID, PG_CATALOG as SCHEMA, System, SystemTable, TYPES, TableKey, Type, TypeRow, array_name,
+    Column, HEAP, OWNER_OID, PG_CATALOG as SCHEMA, System, SystemTable, TYPES, TableKey, Type, TypeRow, array_name,
     composite_oid, domain_oid, enum_oid, oid, schema_oid, text,
 };
 
@@ -168,7 +168,10 @@ fn classes(system: &System<'_>) -> Vec<Vec<Value>> {
             TableEntry::View(_) => Class::of("v", columns).row(schema, name, 0),
         }
     };
-    let key = |key: TableKey<'_>| Class::of("i", key.columns.len()).row(key.schema, &key.name, 0);
+    let key = |key: TableKey<'_>| {
+        let class = Class { method: key.method, ..Class::of("i", key.columns.len()) };
+        class.row(key.schema, &key.name, 0)
+    };
     let sequence = |(schema, name, _): (&str, &str, &SequenceEntry)| Class::of("S", 3).row(schema, name, 0);
     let relations = system.catalog.entries().map(relation);
     let sequences = system.catalog.sequences().map(sequence);
@@ -200,6 +203,8 @@ struct Class {
     /// Of a partition.
     bound: Option<String>,
     bytes: usize,
+    /// The number of the way in which it is made.
+    method: i64,
 }
 
 impl Class {
@@ -213,17 +218,13 @@ impl Class {
             has_children: false,
             bound: None,
             bytes: 0,
+            method: if matches!(kind, "r" | "m" | "p") { HEAP } else { 0 },
         }
     }
 
     fn row(self, schema: &str, name: &str, checks: usize) -> Vec<Value> {
         let (no, none) = (|| Value::Bool(false), || Value::Int(0));
-        let Self { kind, columns, tuples, has_key, has_triggers, has_children, bound, bytes } = self;
-        let method = match kind {
-            "r" | "m" | "p" => 2,
-            "i" => BTREE,
-            _ => 0,
-        };
+        let Self { kind, columns, tuples, has_key, has_triggers, has_children, bound, bytes, method } = self;
         let own = oid("table", schema, name);
         vec![
             Value::Int(own),

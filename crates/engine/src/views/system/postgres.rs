@@ -7,8 +7,8 @@ use functions::scalar::COLLATION_VERSION;
 use types::{Collation, SqlType, Value};
 
 use super::{
-    BTREE, DATABASE, OWNER, OWNER_OID, PG_CATALOG as SCHEMA, System, SystemTable, TableKey, Type, enum_oid, oid,
-    schema_oid, text,
+    BTREE, DATABASE, HASH, HEAP, OWNER, OWNER_OID, PG_CATALOG as SCHEMA, System, SystemTable, TableKey, Type, enum_oid,
+    oid, schema_oid, text,
 };
 use crate::PreparedStatement;
 use crate::settings::SETTINGS;
@@ -151,7 +151,7 @@ pub(super) const TABLES: &[SystemTable] = &[
         ],
         rows: |_| {
             let row = |number, name, kind| vec![Value::Int(number), text(name), Value::Int(0), text(kind)];
-            vec![row(2, "heap", "t"), row(BTREE, "btree", "i")]
+            vec![row(HEAP, "heap", "t"), row(BTREE, "btree", "i"), row(HASH, "hash", "i")]
         },
     },
     SystemTable {

@@ -13,10 +13,11 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use base::helpers::Helpers;
 use base::memory::Reservation;
 use base::{Error, Result, SqlState};
-use index::{Rowex, Tree};
+use index::Tree;
 
-use crate::index::OrderedIndex;
-use crate::index::ordered::empty;
+use crate::index::hashed::HashEntries;
+use crate::index::row_index::{Entries, KeyRows, empty};
+use crate::index::{IndexMethod, RowIndex};
 use crate::relation::Snapshot;
 use crate::{RowId, Scratch, WINDOW};
 
@@ -27,7 +28,7 @@ const DRAWN: usize = 64;
 
 /// An index that is made.
 struct Build {
-    index: Arc<OrderedIndex>,
+    index: Arc<RowIndex>,
     snapshot: Snapshot,
     /// By chunk.
     chunks: Vec<OnceLock<Keys>>,
@@ -61,8 +62,8 @@ struct Part {
     _memory: Reservation,
 }
 
-/// The tree of the rows of a snapshot. Error 23505 if two rows have the same key.
-pub(super) fn tree(index: &Arc<OrderedIndex>, snapshot: Snapshot, helpers: &dyn Helpers) -> Result<Tree<Rowex>> {
+/// The entries of the rows of a snapshot. Error 23505 if two rows have the same key.
+pub(super) fn entries(index: &Arc<RowIndex>, snapshot: Snapshot, helpers: &dyn Helpers) -> Result<Entries> {
     let budget = snapshot.relation().budget.clone();
     let chunks = snapshot.chunk_count();
     let build = Arc::new(Build {
@@ -74,16 +75,20 @@ pub(super) fn tree(index: &Arc<OrderedIndex>, snapshot: Snapshot, helpers: &dyn 
         parts: Mutex::default(),
     });
     build.each(helpers, chunks, Build::encode)?;
+    let method = index.definition().method;
+    if method == IndexMethod::Hash {
+        return build.hashed();
+    }
     let parts = build.separate();
     if parts == 0 {
-        return Ok(empty(&budget));
+        return empty(&budget, method);
     }
     build.each(helpers, chunks, Build::deal)?;
     build.each(helpers, parts, Build::sort)?;
     let parts = build.parts.lock().unwrap_or_else(PoisonError::into_inner);
     build.refuse_twice_between(&parts)?;
     let entries = parts.iter().flatten().flat_map(|part| &part.entries).map(|entry| build.entry(entry));
-    Tree::from_sorted(&budget, entries, |_, _| Error::internal("keys with their rows are unique"))
+    Tree::from_sorted(&budget, entries, |_, _| Error::internal("keys with their rows are unique")).map(Entries::Tree)
 }
 
 impl Build {
@@ -147,6 +152,21 @@ impl Build {
         }
         let keys = Keys { bytes, entries: Mutex::new(entries), _memory: memory };
         self.chunks[chunk].set(keys).map_err(|_| Error::internal("a chunk is encoded once"))
+    }
+
+    /// Enters all keys in a hash table.
+    fn hashed(&self) -> Result<Entries> {
+        let relation = self.snapshot.relation();
+        let hashed = HashEntries::new(&relation.budget)?;
+        let write_key = |row: RowId, to: &mut Vec<u8>| _ = relation.encode(row, self.index.parts(), to);
+        for keys in self.chunks.iter().filter_map(OnceLock::get) {
+            base::statement::check()?;
+            for entry in keys.entries.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+                let key = keys.of(entry);
+                hashed.insert(key_of(key), row_of(key), &write_key)?;
+            }
+        }
+        Ok(Entries::Hash(hashed))
     }
 
     /// Draws the separators; says how many parts there are.

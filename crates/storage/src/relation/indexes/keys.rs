@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use types::{Chunk, SqlType};
 
-use crate::index::OrderedIndex;
+use crate::index::RowIndex;
 use crate::relation::Snapshot;
 use crate::{RowId, Schema};
 
@@ -16,7 +16,7 @@ pub struct KeyAccess {
     /// At most so many rows have the same, as far as is known.
     pub rows_each: f64,
     /// None: the primary key.
-    index: Option<Arc<OrderedIndex>>,
+    index: Option<Arc<RowIndex>>,
 }
 
 impl KeyAccess {
@@ -36,12 +36,13 @@ impl Snapshot {
         if let Some(key) = self.usable_key().filter(|key| key.iter().all(|part| given.contains(part))) {
             return Some(KeyAccess { attributes: key.to_vec(), rows_each: 1.0, index: None });
         }
-        let access = |index: Arc<OrderedIndex>| {
+        let access = |index: Arc<RowIndex>| {
             let definition = index.definition();
             let parts = definition.parts.iter().map(|part| part.attribute);
             let attributes: Vec<usize> = parts.take_while(|part| given.contains(part)).collect();
-            let usable = !attributes.is_empty() && definition.only.is_none();
-            let is_unique = attributes.len() == definition.parts.len() && index.is_unique(false);
+            let is_whole = attributes.len() == definition.parts.len();
+            let usable = !attributes.is_empty() && definition.only.is_none() && (is_whole || index.is_ordered());
+            let is_unique = is_whole && index.is_unique(false);
             let rows_each = if is_unique { 1.0 } else { rows_each(&attributes) };
             usable.then_some(KeyAccess { attributes, rows_each, index: Some(index) })
         };

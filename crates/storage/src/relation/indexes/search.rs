@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use crate::index::bytes::Left;
-use crate::index::ordered::KeyRows;
-use crate::index::{OrderedIndex, RowOrder};
+use crate::index::row_index::KeyRows;
+use crate::index::{RowIndex, RowOrder};
 use crate::relation::Snapshot;
 use crate::{RowId, ScanPredicate, Scratch};
 
@@ -44,14 +44,14 @@ pub struct FirstRows {
 }
 
 /// The index of which the predicates tell most leading parts, and what they leave of it.
-fn best<'i>(indexes: &'i [Arc<OrderedIndex>], predicates: &[ScanPredicate]) -> Option<(Left, &'i Arc<OrderedIndex>)> {
+fn best<'i>(indexes: &'i [Arc<RowIndex>], predicates: &[ScanPredicate]) -> Option<(Left, &'i Arc<RowIndex>)> {
     let left = indexes.iter().filter_map(|index| Some((index.left(predicates, MOST_KEYS)?, index)));
     left.max_by_key(|(left, _)| left.score)
 }
 
 impl Snapshot {
     /// Whether an index of the relation knows all its rows.
-    pub fn is_complete(&self, index: &OrderedIndex) -> bool {
+    pub fn is_complete(&self, index: &RowIndex) -> bool {
         index.is_complete(self.view().timestamp())
     }
 
@@ -104,7 +104,7 @@ impl Snapshot {
     /// equal to.
     fn first_of_each(
         &self,
-        indexes: &[Arc<OrderedIndex>],
+        indexes: &[Arc<RowIndex>],
         predicates: &Arc<[ScanPredicate]>,
         enough: &[FirstRows],
         (told, most): (usize, usize),
@@ -120,7 +120,7 @@ impl Snapshot {
     /// finds them among `most` rows.
     fn first(
         &self,
-        indexes: &[Arc<OrderedIndex>],
+        indexes: &[Arc<RowIndex>],
         predicates: &Arc<[ScanPredicate]>,
         FirstRows { mut order, rows, ties }: FirstRows,
         (told, most): (usize, usize),

@@ -8,7 +8,7 @@ use base::helpers::Alone;
 use base::{Budget, Random, SqlState};
 use types::{Chunk, SqlType, Value};
 
-use crate::index::{IndexDefinition, IndexPart, RowOrder, Unique};
+use crate::index::{IndexDefinition, IndexMethod, IndexPart, RowOrder, Unique};
 use crate::relation::{Distribution, Few, FirstRows, IndexedRows};
 use crate::testing::{TYPES, column, value};
 use crate::{Attribute, Comparison, Relation, RowId, ScanOp, ScanPredicate, Schema, Scratch, Snapshot, Transaction};
@@ -29,6 +29,7 @@ fn definition(parts: &[(usize, bool, bool)], unique: Unique) -> IndexDefinition 
         unique,
         only: None,
         deferrable: None,
+        method: IndexMethod::Tree,
     }
 }
 
@@ -126,6 +127,7 @@ fn has_first(snapshot: &Snapshot, predicates: &[ScanPredicate], first: FirstRows
 #[test]
 fn searches_find_what_scans_find() {
     let mut random = Random(7);
+    let mut searched_by_hash = 0;
     for &sql_type in &TYPES {
         let types = [sql_type, SqlType::Integer, sql_type, SqlType::Bool];
         let relation = relation_of(&types);
@@ -152,7 +154,8 @@ fn searches_find_what_scans_find() {
         };
         let making = Transaction::begin(&relation.clock_of_tests(), false);
         let only = [None, Some(3)][random.index(2)];
-        let definition = IndexDefinition { only, ..definition(parts, Unique::No) };
+        let method = [IndexMethod::Tree, IndexMethod::Tree, IndexMethod::Hash][random.index(3)];
+        let definition = IndexDefinition { only, method, ..definition(parts, Unique::No) };
         let index = making.create_index(&relation, definition, &Alone).unwrap();
         assert!(!relation.snapshot().is_complete(&index));
         making.commit().unwrap();
@@ -196,7 +199,14 @@ fn searches_find_what_scans_find() {
                 }
             }
         }
-        assert!(searched > 50 && of_first > 20 && exact > 10, "{sql_type}: {searched}, {of_first}, {exact}");
+        match method {
+            IndexMethod::Tree => {
+                assert!(searched > 50 && of_first > 20 && exact > 10, "{sql_type}: {searched}, {of_first}, {exact}");
+            }
+            // It finds whole keys alone.
+            IndexMethod::Hash => assert!(of_first == 0, "{sql_type}: {searched}"),
+        }
+        searched_by_hash += if method == IndexMethod::Hash { searched } else { 0 };
         // A transaction cannot change keys in place.
         let changes = Transaction::begin(&relation.clock_of_tests(), false);
         let new = column(sql_type, &[Value::Null]);
@@ -205,6 +215,7 @@ fn searches_find_what_scans_find() {
         let refused = changes.update(&relation, &[RowId::new(0, 1)], &[(attribute, new)], &[0]).unwrap_err();
         assert_eq!(refused.state(), SqlState::SERIALIZATION_FAILURE);
     }
+    assert!(searched_by_hash > 50, "{searched_by_hash}");
 }
 
 #[test]
@@ -214,7 +225,8 @@ fn a_unique_index_takes_no_row_twice_whatever_happens() {
         let mut random = Random(seed + 1);
         let relation = relation_of(&types);
         let clock = relation.clock_of_tests();
-        let index = relation.add_index(definition(&[(0, seed % 2 == 0, false), (1, false, false)], Unique::ButNull));
+        let index =
+            relation.add_index(definition(&[(0, seed % 2 == 0, false), (1, false, false)], Unique::ButNull)).unwrap();
         // By the key, the row.
         let mut model: BTreeMap<(i64, i64), ()> = BTreeMap::new();
         let row = |(a, b): (i64, i64)| vec![Value::Int(a), Value::str(format!("{b} is a text of some length"))];
@@ -308,10 +320,16 @@ fn an_index_is_not_made_while_others_change_rows() {
 
 #[test]
 fn readers_find_their_rows_while_others_insert_delete_and_roll_back() {
+    let tree = definition(&[(1, false, false), (0, false, false)], Unique::ButNull);
+    let hash = IndexDefinition { method: IndexMethod::Hash, ..definition(&[(1, false, false)], Unique::No) };
+    [tree, hash].into_iter().for_each(readers_find_their_rows);
+}
+
+fn readers_find_their_rows(definition: IndexDefinition) {
     let types = [SqlType::BigInt, SqlType::Text];
     let relation = relation_of(&types);
     let clock = relation.clock_of_tests();
-    let index = relation.add_index(definition(&[(1, false, false), (0, false, false)], Unique::ButNull));
+    let index = relation.add_index(definition).unwrap();
     let text = |key: i64| Value::str(format!("a long common beginning of all of them {}", key % 50));
     let row = |key: i64| vec![Value::Int(key), text(key)];
     append(&relation, &types, &(0..1000).map(row).collect::<Vec<_>>()).commit().unwrap();

@@ -1,10 +1,12 @@
-//! Ordered indexes: an Adaptive Radix Tree of the values of some attributes, each with its row behind it.
+//! Indexes of rows by the values of some attributes: an Adaptive Radix Tree of keys, each with its row behind it, or a
+//! [hash table](super::hashed) of rows.
 //!
 //! An entry is there from before its row is visible to anybody until nobody sees the row any more, so that an index knows all
 //! rows that any reader of it sees, and others. Attributes of an index never change in place: a row with another key is
 //! another row. What was changed before the index was made is in it as it was when it was.
 //!
-//! Readers look while a writer changes the tree, and wait for nobody: the protocol is ROWEX. There is one writer at a time.
+//! Readers look while a writer changes the tree, and wait for nobody: the protocol is ROWEX. Of a hash table, they wait for one entry.
+//! There is one writer at a time.
 //! Before rows give their place to others, or their memory back, those who may be looking at them are waited for.
 
 use std::ops::Bound;
@@ -17,8 +19,9 @@ use index::{GROUP, RowKeys, Rowex, Tree, USUAL_KEY, WithRow};
 use types::{Chunk, Column, Physical};
 
 use super::bytes::{self, IndexPart, KeyRange, Ordered, RowOrder};
-use super::definition::{IndexDefinition, Unique};
+use super::definition::{IndexDefinition, IndexMethod, Unique};
 use super::exact;
+use super::hashed::HashEntries;
 use super::looking::Looking;
 use crate::{RowId, ScanPredicate, Schema};
 
@@ -29,16 +32,24 @@ const NEVER: u64 = u64::MAX;
 
 /// An index of the rows of a relation, for as long as somebody has it.
 #[derive(Debug)]
-pub struct OrderedIndex {
+pub struct RowIndex {
     definition: IndexDefinition,
     parts: Vec<(IndexPart, Physical)>,
     /// Missing until it was built.
-    tree: OnceLock<Tree<Rowex>>,
+    entries: OnceLock<Entries>,
     writer: Mutex<()>,
     /// Those who look into the tree.
     looking: Looking,
     /// Views from this moment on find all their rows in it.
     since: AtomicU64,
+}
+
+/// The rows of an index, by their keys.
+#[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "an index has one, and lookups in a tree go through it")]
+pub(crate) enum Entries {
+    Tree(Tree<Rowex>),
+    Hash(HashEntries),
 }
 
 /// Where an index finds the keys of rows.
@@ -73,16 +84,23 @@ impl RowKeys for Keyed<'_> {
     }
 }
 
+impl Keyed<'_> {
+    /// Writes the key of a row behind others.
+    fn write_key(&self, row: RowId, to: &mut Vec<u8>) {
+        self.rows.encode(row, self.parts, to);
+    }
+}
+
 /// The right to change an index.
 pub(crate) type Writing<'a> = MutexGuard<'a, ()>;
 
-impl OrderedIndex {
+impl RowIndex {
     /// An index that has no tree yet.
     pub(crate) fn new(definition: IndexDefinition, schema: &Schema) -> Self {
         let physical = |part: &IndexPart| schema.attributes()[part.attribute].sql_type.physical();
         let parts = definition.parts.iter().map(|part| (*part, physical(part))).collect();
-        let (tree, writer, looking) = (OnceLock::new(), Mutex::default(), Looking::default());
-        Self { definition, parts, tree, writer, looking, since: AtomicU64::new(NEVER) }
+        let (entries, writer, looking) = (OnceLock::new(), Mutex::default(), Looking::default());
+        Self { definition, parts, entries, writer, looking, since: AtomicU64::new(NEVER) }
     }
 
     /// What it is of.
@@ -93,9 +111,17 @@ impl OrderedIndex {
     pub(crate) fn parts(&self) -> &[(IndexPart, Physical)] {
         &self.parts
     }
+    /// Whether it finds ranges of keys, and rows in the order of their keys.
+    pub fn is_ordered(&self) -> bool {
+        self.definition.method == IndexMethod::Tree
+    }
     /// Bytes of memory.
     pub fn bytes(&self) -> usize {
-        self.tree.get().map_or(0, Tree::bytes)
+        match self.entries.get() {
+            Some(Entries::Tree(tree)) => tree.bytes(),
+            Some(Entries::Hash(entries)) => entries.bytes(),
+            None => 0,
+        }
     }
     /// Whether keys with such parts are unique.
     pub(crate) fn is_unique(&self, has_null: bool) -> bool {
@@ -116,7 +142,11 @@ impl OrderedIndex {
                 []
             }
         }
-        self.tree.get().map_or(0, |tree| tree.reader(&None).range(Bound::Unbounded, Bound::Unbounded).count())
+        match self.entries.get() {
+            Some(Entries::Tree(tree)) => tree.reader(&None).range(Bound::Unbounded, Bound::Unbounded).count(),
+            Some(Entries::Hash(entries)) => entries.rows(),
+            _ => 0,
+        }
     }
 
     /// Whether rows with such keys are refused as they come.
@@ -135,9 +165,13 @@ impl OrderedIndex {
         self.definition.only.is_none_or(|only| predicates.iter().any(|p| p.attribute == only && p.is_only_true()))
     }
 
-    /// Gives it its tree.
-    pub(crate) fn build(&self, tree: Tree<Rowex>) {
-        let _ = self.tree.set(tree);
+    /// Gives it its entries.
+    pub(crate) fn build(&self, entries: Entries) {
+        let _ = self.entries.set(entries);
+    }
+    /// What finds the keys of its rows.
+    fn keyed<'a>(&'a self, rows: &'a dyn KeyRows) -> Keyed<'a> {
+        Keyed { rows, parts: &self.parts }
     }
     /// Views from this moment on may use it.
     pub(crate) fn complete(&self, timestamp: u64) {
@@ -174,17 +208,26 @@ impl OrderedIndex {
 
     /// Enters a row.
     pub(crate) fn insert(&self, _: &Writing<'_>, rows: &dyn KeyRows, key: &[u8], row: RowId) -> Result<()> {
-        let Some(tree) = self.tree.get() else { return Ok(()) };
-        let keyed = WithRow(Keyed { rows, parts: &self.parts });
-        tree.writer(&keyed).insert(&Self::with_row(key, row), row.to_bits())?;
-        Ok(())
+        let keyed = self.keyed(rows);
+        match self.entries.get() {
+            Some(Entries::Tree(tree)) => {
+                tree.writer(&WithRow(keyed)).insert(&Self::with_row(key, row), row.to_bits())?;
+                Ok(())
+            }
+            Some(Entries::Hash(entries)) => entries.insert(key, row, &|row, to| keyed.write_key(row, to)),
+            None => Ok(()),
+        }
     }
 
     /// Removes a row if it is there.
     pub(crate) fn remove(&self, _: &Writing<'_>, rows: &dyn KeyRows, key: &[u8], row: RowId) {
-        let Some(tree) = self.tree.get() else { return };
-        let keyed = WithRow(Keyed { rows, parts: &self.parts });
-        tree.writer(&keyed).remove(&Self::with_row(key, row), row.to_bits());
+        match self.entries.get() {
+            Some(Entries::Tree(tree)) => {
+                tree.writer(&WithRow(self.keyed(rows))).remove(&Self::with_row(key, row), row.to_bits());
+            }
+            Some(Entries::Hash(entries)) => entries.remove(key, row),
+            None => {}
+        }
     }
 
     /// Waits until nobody looks at entries that have been removed.
@@ -199,10 +242,12 @@ impl OrderedIndex {
         key: &[u8],
         mut wanted: impl FnMut(RowId) -> Option<T>,
     ) -> Option<T> {
-        let _looking = self.looking.look();
-        let keyed = WithRow(Keyed { rows, parts: &self.parts });
-        let reader = self.tree.get()?.reader(&keyed);
-        reader.starting_with(key).find_map(|row| wanted(RowId::from_bits(row)))
+        let mut found = None;
+        self.each_within(rows, &KeyRange::beginning_with(key.to_vec()), |row| {
+            found = wanted(row);
+            found.is_none()
+        });
+        found
     }
 
     /// Writes the key of a row of columns, one for each part, behind `key`.
@@ -217,27 +262,47 @@ impl OrderedIndex {
             return None;
         }
         let left = bytes::left(&self.parts, predicates, most);
-        let mut left = left.or_else(|| self.definition.only.map(|_| bytes::Left::all()))?;
+        let mut left = match self.definition.method {
+            IndexMethod::Tree => left.or_else(|| self.definition.only.map(|_| bytes::Left::all()))?,
+            IndexMethod::Hash => left.filter(|left| left.score.0 == self.parts.len())?,
+        };
         left.is_exact = exact::is_exact(&self.definition, left.score, predicates);
         Some(left)
     }
 
     /// The keys that predicates leave, if the index has them in this order.
     pub(crate) fn ordered(&self, predicates: &[ScanPredicate], order: RowOrder) -> Option<Ordered> {
-        if !self.has_all(predicates) {
+        if !self.has_all(predicates) || !self.is_ordered() {
             return None;
         }
         bytes::ordered(&self.parts, predicates, order)
     }
 
-    /// Shows the rows with some keys, in their order, to `show`, as long as that says so.
+    /// Shows the rows with some keys, in their order, to `show`, as long as that says so. The index is ordered.
     pub(crate) fn walk(&self, rows: &dyn KeyRows, ordered: &Ordered, mut show: impl FnMut(RowId) -> bool) {
         let _looking = self.looking.look();
-        let keyed = WithRow(Keyed { rows, parts: &self.parts });
-        let Some(reader) = self.tree.get().map(|tree| tree.reader(&keyed)) else { return };
+        let keyed = WithRow(self.keyed(rows));
+        let Some(Entries::Tree(tree)) = self.entries.get() else { return };
+        let reader = tree.reader(&keyed);
         let scan = reader.range(Bound::Included(&ordered.range.lower), ordered.range.upper());
         let mut scan = if ordered.backwards { scan.descending() } else { scan };
         while scan.next().is_some_and(|row| show(RowId::from_bits(row))) {}
+    }
+
+    /// Shows the rows with keys in a range, which is one key unless the index is ordered, as long as `show` says so. Whether it always
+    /// did.
+    fn each_within(&self, rows: &dyn KeyRows, range: &KeyRange, mut show: impl FnMut(RowId) -> bool) -> bool {
+        let _looking = self.looking.look();
+        let keyed = self.keyed(rows);
+        match self.entries.get() {
+            Some(Entries::Tree(tree)) => {
+                let keyed = WithRow(keyed);
+                let reader = tree.reader(&keyed);
+                reader.range(Bound::Included(&range.lower), range.upper()).all(|row| show(RowId::from_bits(row)))
+            }
+            Some(Entries::Hash(entries)) => entries.each(&range.lower, &|row, to| keyed.write_key(row, to), &mut show),
+            None => true,
+        }
     }
 
     /// A row in some ranges of keys that somebody sees, the first in the index's order; none if there is none among so many entries.
@@ -248,19 +313,15 @@ impl OrderedIndex {
         most: usize,
         sees: impl Fn(RowId) -> bool,
     ) -> Option<Option<RowId>> {
-        let _looking = self.looking.look();
-        let keyed = WithRow(Keyed { rows, parts: &self.parts });
-        let reader = self.tree.get()?.reader(&keyed);
-        let entries = ranges.iter().flat_map(|range| reader.range(Bound::Included(&range.lower), range.upper()));
-        for (looked_at, row) in entries.map(RowId::from_bits).enumerate() {
-            if sees(row) {
-                return Some(Some(row));
-            }
-            if looked_at == most {
-                return None;
-            }
-        }
-        Some(None)
+        let (mut any, mut looked_at) = (None, 0);
+        let is_done = !ranges.iter().all(|range| {
+            self.each_within(rows, range, |row| {
+                looked_at += 1;
+                any = sees(row).then_some(row);
+                any.is_none() && looked_at <= most
+            })
+        });
+        if is_done && any.is_none() { None } else { Some(any) }
     }
 
     /// The rows in some ranges of keys, unless there are more than `most`.
@@ -271,26 +332,20 @@ impl OrderedIndex {
         most: usize,
         sees: impl Fn(RowId) -> bool,
     ) -> Option<Vec<RowId>> {
-        let _looking = self.looking.look();
-        let keyed = WithRow(Keyed { rows, parts: &self.parts });
-        let reader = self.tree.get()?.reader(&keyed);
         let mut found = Vec::new();
-        for range in ranges {
-            for row in reader.range(Bound::Included(&range.lower), range.upper()) {
-                let row = RowId::from_bits(row);
+        let are_few = ranges.iter().all(|range| {
+            self.each_within(rows, range, |row| {
                 if sees(row) {
                     found.push(row);
                 }
-                if found.len() > most {
-                    return None;
-                }
-            }
-        }
-        Some(found)
+                found.len() <= most
+            })
+        });
+        are_few.then_some(found)
     }
 }
 
-impl OrderedIndex {
+impl RowIndex {
     /// Adds the rows, as far as somebody sees them, that begin with one of these keys: a column for each of the leading parts.
     pub(crate) fn rows_of(
         &self,
@@ -308,10 +363,24 @@ impl OrderedIndex {
                 ends.push(bytes.len());
             }
             let _looking = self.looking.look();
-            let keyed = WithRow(Keyed { rows, parts: &self.parts });
-            let Some(reader) = self.tree.get().map(|tree| tree.reader(&keyed)) else { return };
             let begins = std::iter::once(0).chain(ends.iter().copied());
             let each = || begins.clone().zip(&ends).map(|(begin, end)| &bytes[begin..*end]);
+            let keyed = self.keyed(rows);
+            let tree = match self.entries.get() {
+                Some(Entries::Tree(tree)) => tree,
+                Some(Entries::Hash(entries)) => {
+                    for key in each() {
+                        entries.each(key, &|row, to| keyed.write_key(row, to), &mut |row| {
+                            found.extend(sees(row).then_some(row));
+                            true
+                        });
+                    }
+                    continue;
+                }
+                None => return,
+            };
+            let keyed = WithRow(keyed);
+            let reader = tree.reader(&keyed);
             reader.fetch(each());
             for key in each() {
                 reader.each_starting_with(key, |row| {
@@ -325,7 +394,10 @@ impl OrderedIndex {
     }
 }
 
-/// A tree of no rows.
-pub(crate) fn empty(budget: &Budget) -> Tree<Rowex> {
-    Tree::new(budget)
+/// No rows.
+pub(crate) fn empty(budget: &Budget, method: IndexMethod) -> Result<Entries> {
+    Ok(match method {
+        IndexMethod::Tree => Entries::Tree(Tree::new(budget)),
+        IndexMethod::Hash => Entries::Hash(HashEntries::new(budget)?),
+    })
 }
