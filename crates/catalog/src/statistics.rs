@@ -50,6 +50,8 @@ pub struct IndexStatistics {
     pub is_complete: bool,
     /// Whether it finds ranges, and not only whole keys.
     pub is_ordered: bool,
+    /// Attributes that are not part of its key, as INCLUDE names them.
+    pub included: Vec<usize>,
 }
 
 impl IndexStatistics {

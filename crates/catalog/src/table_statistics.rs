@@ -40,6 +40,7 @@ impl Statistics for storage::Snapshot {
             has_null: false,
             is_complete: self.usable_key().is_some(),
             is_ordered: false,
+            included: Vec::new(),
         });
         let usable = self.usable_indexes();
         let others = relation.indexes().into_iter().map(|index| {
@@ -54,6 +55,7 @@ impl Statistics for storage::Snapshot {
                 only: definition.only,
                 is_complete: usable.iter().any(|known| Arc::ptr_eq(known, &index)),
                 is_ordered: index.is_ordered(),
+                included: definition.included.clone(),
             }
         });
         primary.into_iter().chain(others).collect()

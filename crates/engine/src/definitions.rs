@@ -370,7 +370,10 @@ pub(crate) fn create_index(name: &str, table: &Table, index: &TableIndex) -> Str
         _ => String::new(),
     };
     let using = if index.index.is_ordered() { "" } else { "USING hash " };
-    format!("CREATE {unique}INDEX {} ON {name} {using}({columns}){nulls}{only};", quoted(&definition.name))
+    let name_of = |at: &usize| quoted(&table.relation.schema().attributes()[*at].name);
+    let included: Vec<String> = definition.included.iter().map(name_of).collect();
+    let included = if included.is_empty() { String::new() } else { format!(" INCLUDE ({})", included.join(", ")) };
+    format!("CREATE {unique}INDEX {} ON {name} {using}({columns}){included}{nulls}{only};", quoted(&definition.name))
 }
 
 /// The expression that an attribute is.

@@ -234,7 +234,8 @@ impl Keys<'_> {
             Some(only) => Some(self.places[only]?),
             None => None,
         };
-        Some(IndexDefinition { parts, only, ..definition.clone() })
+        let included = definition.included.iter().map(|at| self.places[*at]).collect::<Option<_>>()?;
+        Some(IndexDefinition { parts, only, included, ..definition.clone() })
     }
 }
 

@@ -15,7 +15,10 @@ use crate::source::Source;
 const MOST_NAME: usize = 63;
 
 pub(super) fn create_index(environment: &Environment, create: CreateIndex) -> Result<QueryResult> {
-    let CreateIndex { table, of, shape, altering, if_not_exists } = create;
+    let CreateIndex { table, of, shape, altering, if_not_exists, concurrently } = create;
+    if concurrently {
+        check_alone(environment, "CREATE INDEX CONCURRENTLY")?;
+    }
     let done = QueryResult::done(Tag::Done("CREATE INDEX"));
     let table = environment.located(&table);
     let relation = Source::relation(&of).map_err(|e| e.at(table.position))?;
@@ -46,12 +49,18 @@ pub(super) fn create_index(environment: &Environment, create: CreateIndex) -> Re
 /// VACUUM and the like, which the engine does by itself, and REINDEX.
 pub(super) fn maintain(environment: &Environment, maintenance: Maintenance) -> Result<QueryResult> {
     let (kind, name) = match maintenance {
-        Maintenance::Nothing("VACUUM") if environment.block.is_some() => {
-            let message = "VACUUM cannot run inside a transaction block";
-            return Err(Error::new(SqlState::ACTIVE_TRANSACTION, message));
+        Maintenance::Nothing(what) => {
+            if what == "VACUUM" {
+                check_alone(environment, what)?;
+            }
+            return Ok(QueryResult::done(Tag::Done(what)));
         }
-        Maintenance::Nothing(what) => return Ok(QueryResult::done(Tag::Done(what))),
-        Maintenance::Reindex { kind, name } => (kind, name),
+        Maintenance::Reindex { kind, name, concurrently } => {
+            if concurrently {
+                check_alone(environment, "REINDEX CONCURRENTLY")?;
+            }
+            (kind, name)
+        }
         // Whoever runs texts has run theirs.
         Maintenance::Export { .. } | Maintenance::Import { .. } => {
             return Err(Error::internal("a database that was not copied"));
@@ -60,6 +69,15 @@ pub(super) fn maintain(environment: &Environment, maintenance: Maintenance) -> R
     let position = name.as_ref().and_then(|name| name.position);
     reindex(environment, kind, name).map_err(|error| error.at(position))?;
     Ok(QueryResult::done(Tag::Done("REINDEX")))
+}
+
+/// Error 25001 in a transaction of several statements.
+fn check_alone(environment: &Environment, what: &str) -> Result<()> {
+    if environment.block.as_ref().is_some_and(|block| block.settings_then().is_some()) {
+        let message = format!("{what} cannot run inside a transaction block");
+        return Err(Error::new(SqlState::ACTIVE_TRANSACTION, message));
+    }
+    Ok(())
 }
 
 /// Makes indexes anew, from the rows that are there.
@@ -147,7 +165,7 @@ pub(super) fn note_if_deferrable(
 
 /// The index with a name that is free, unless somebody has named it.
 pub(super) fn definition(shape: IndexShape, is_taken: impl Fn(&str) -> bool) -> IndexDefinition {
-    let IndexShape { mut name, is_named, parts, unique, only, deferrable, method, .. } = shape;
+    let IndexShape { mut name, is_named, parts, unique, only, deferrable, method, included, .. } = shape;
     if !is_named {
         let cut = |name: &str, most: usize| name[..name.floor_char_boundary(most)].to_owned();
         let numbered = (1..).map(|number: u32| {
@@ -157,7 +175,7 @@ pub(super) fn definition(shape: IndexShape, is_taken: impl Fn(&str) -> bool) -> 
         let first = cut(&name, MOST_NAME);
         name = std::iter::once(first).chain(numbered).find(|name| !is_taken(name)).unwrap_or_default();
     }
-    IndexDefinition { name, parts, unique, only, deferrable, method }
+    IndexDefinition { name, parts, unique, only, deferrable, method, included }
 }
 
 /// ALTER INDEX ... RENAME TO: the index is made anew under its name, as errors tell that.
@@ -169,7 +187,9 @@ pub(super) fn rename(environment: &Environment, name: &ObjectName, to: &str, if_
     let schema = if own.is_some() { Some(TEMPORARY_SCHEMA) } else { name.schema.as_deref() };
     let found = all.index(schema, &name.name);
     let Some((table, index)) = found else {
-        return if if_exists { Ok(done) } else { Err(all.no_index(&name.name)) };
+        // As PostgreSQL says it here, of whatever relation.
+        let message = format!("relation \"{}\" does not exist", name.name);
+        return if if_exists { Ok(done) } else { Err(Error::new(SqlState::UNDEFINED_TABLE, message)) };
     };
     let schema = all.schema_of(schema, &name.name);
     if all.is_taken(Some(schema), to) {

@@ -165,6 +165,7 @@ impl System<'_> {
                     predicate,
                     deferrable,
                     method: BTREE,
+                    included: Vec::new(),
                 });
             }
             for index in &of.indexes {
@@ -201,6 +202,7 @@ impl System<'_> {
                     predicate,
                     deferrable,
                     method,
+                    included: definition.included.iter().map(|at| column(*at)).collect(),
                 });
             }
         }
@@ -230,6 +232,15 @@ struct TableKey<'a> {
     predicate: Option<String>,
     /// The number of the way in which its index is made.
     method: i64,
+    /// Columns that its index has besides.
+    included: Vec<(String, i64)>,
+}
+
+impl TableKey<'_> {
+    /// The columns of its index.
+    fn of_index(&self) -> impl Iterator<Item = &(String, i64)> {
+        self.columns.iter().chain(&self.included)
+    }
 }
 
 /// What a key is there for.

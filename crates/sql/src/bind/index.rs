@@ -33,10 +33,8 @@ impl Binder<'_> {
         if method == IndexMethod::Hash {
             check_hash(create).map_err(|error| error.at(position))?;
         }
-        // Columns that are only included are found in the rows.
-        for ident in &create.include {
-            self.text.attribute(ident, &resolved.fields, "")?;
-        }
+        let included = create.include.iter().map(|ident| self.text.attribute(ident, &resolved.fields, ""));
+        let included = included.collect::<Result<Vec<usize>>>()?;
         let mut altered = Altered::new(resolved.clone(), table.clone());
         let scope = self.new_row(&altered.table);
         let parts = self.keys(&create.columns, &resolved.fields, &scope, &mut altered.table.computed)?;
@@ -70,18 +68,19 @@ impl Binder<'_> {
         };
         let is_named = name.is_some();
         let name = name.unwrap_or_else(|| {
-            let named: Vec<String> = create.columns.iter().map(|column| label_of(&column.column.expr)).collect();
+            let named = create.columns.iter().map(|column| label_of(&column.column.expr));
+            let named = named.chain(create.include.iter().map(fold)).collect();
             format!("{}_{}_idx", table.name, distinct(named).join("_"))
         });
         let (is_constraint, deferrable) = (false, None);
-        let shape = IndexShape { name, is_named, parts, unique, only, is_constraint, deferrable, method };
+        let shape = IndexShape { name, is_named, parts, unique, only, is_constraint, deferrable, method, included };
         let mut altering = None;
         if altered.table.computed.len() > resolved.computed.len() {
             altered.table.indexes.push(shape.clone());
             altering = Some(Box::new(self.end_of_alter(altered)?));
         }
-        let if_not_exists = create.if_not_exists;
-        Ok(Statement::CreateIndex(CreateIndex { table, of: resolved.source, shape, altering, if_not_exists }))
+        let (of, if_not_exists, concurrently) = (resolved.source, create.if_not_exists, create.concurrently);
+        Ok(Statement::CreateIndex(CreateIndex { table, of, shape, altering, if_not_exists, concurrently }))
     }
 
     /// The attributes that keys are: columns, or what is computed of these.
@@ -135,14 +134,14 @@ fn check_hash(create: &ast::CreateIndex) -> Result<()> {
 }
 
 impl Text<'_> {
-    /// What USING says. Error 0A000 for kinds of indexes that are neither trees nor hash tables.
+    /// What USING says. Error 42704 for kinds of indexes that are neither trees nor hash tables.
     fn index_method(&self, kind: Option<&IndexType>, position: Option<u32>) -> Result<IndexMethod> {
         let name = kind.map_or_else(|| "btree".to_owned(), |kind| kind.to_string().to_lowercase());
         match name.as_str() {
             "art" | "btree" => Ok(IndexMethod::Tree),
             "hash" => Ok(IndexMethod::Hash),
             _ => {
-                let error = Error::unsupported(format!("an index by {name}"));
+                let error = Error::new(SqlState::UNDEFINED_OBJECT, format!("access method \"{name}\" does not exist"));
                 Err(error.hint("USING btree is what there is without USING; the other one is USING hash").at(position))
             }
         }
@@ -212,8 +211,9 @@ pub(super) fn unique_shape(
 ) -> IndexShape {
     let is_named = name.is_some();
     let name = name.map_or_else(|| label(table, &parts, fields, "key"), fold);
-    let (only, is_constraint, deferrable, method) = (None, true, None, IndexMethod::Tree);
-    IndexShape { name, is_named, parts, unique, only, is_constraint, deferrable, method }
+    let (only, is_constraint, deferrable) = (None, true, None);
+    let (method, included) = (IndexMethod::Tree, Vec::new());
+    IndexShape { name, is_named, parts, unique, only, is_constraint, deferrable, method, included }
 }
 
 fn check_length(parts: Vec<IndexPart>) -> Result<Vec<IndexPart>> {

@@ -96,7 +96,7 @@ fn copy_indexes(from: &Table, table: &mut CreateTable) {
             continue;
         }
         let method = if index.is_ordered { IndexMethod::Tree } else { IndexMethod::Hash };
-        let IndexStatistics { parts, unique, only, deferrable, .. } = index;
+        let IndexStatistics { parts, unique, only, deferrable, included, .. } = index;
         let is_unique = unique != Unique::No;
         table.computed.clone_from(&from.computed);
         let computed = from.computed.iter().map(|computed| &computed.field);
@@ -108,6 +108,16 @@ fn copy_indexes(from: &Table, table: &mut CreateTable) {
             false => label(&table.name, &parts, &fields, if is_constraint { "key" } else { "idx" }),
         };
         let is_named = false;
-        table.indexes.push(IndexShape { name, is_named, parts, unique, only, is_constraint, deferrable, method });
+        table.indexes.push(IndexShape {
+            name,
+            is_named,
+            parts,
+            unique,
+            only,
+            is_constraint,
+            deferrable,
+            method,
+            included,
+        });
     }
 }

@@ -106,12 +106,12 @@ impl Binder<'_> {
                 Statement::Maintenance(Maintenance::Import { directory: directory.clone() })
             }
             Ast::Maintenance(MaintenanceAst::Refresh(name, with_data)) => return self.refresh(name, *with_data),
-            Ast::Maintenance(MaintenanceAst::Reindex(kind, name)) => {
+            Ast::Maintenance(MaintenanceAst::Reindex(kind, name, concurrently)) => {
                 let name = name.as_ref().map(|name| self.text.object_name(name)).transpose()?;
                 if let (ReindexKind::Table, Some(name)) = (kind, &name) {
                     self.resolver.table(name).map_err(|e| e.at(name.position))?;
                 }
-                Statement::Maintenance(Maintenance::Reindex { kind: *kind, name })
+                Statement::Maintenance(Maintenance::Reindex { kind: *kind, name, concurrently: *concurrently })
             }
             Ast::Comment(comment) => return self.comment(comment),
             Ast::Kin(alter) => return self.relate(alter),

@@ -22,8 +22,8 @@ pub(crate) enum MaintenanceAst {
     Export(String, Vec<(String, String)>),
     /// IMPORT DATABASE: the folder.
     Import(String),
-    /// REINDEX; of a database the name may be missing.
-    Reindex(ReindexKind, Option<ObjectName>),
+    /// REINDEX, and whether CONCURRENTLY; of a database the name may be missing.
+    Reindex(ReindexKind, Option<ObjectName>, bool),
 }
 
 type Result<T> = std::result::Result<T, ParserError>;
@@ -52,7 +52,7 @@ pub(super) fn maintenance(parser: &mut Parser<'_>) -> Result<Option<MaintenanceA
             MaintenanceAst::Look("ANALYZE", tables(parser)?)
         }
         Some("reindex") => {
-            options(parser)?;
+            let told = reindex_options(parser)?;
             let token = parser.peek_token();
             let kind = match word(parser).as_deref() {
                 Some("index") => ReindexKind::Index,
@@ -61,10 +61,10 @@ pub(super) fn maintenance(parser: &mut Parser<'_>) -> Result<Option<MaintenanceA
                 Some("database" | "system") => ReindexKind::Database,
                 _ => return parser.expected("INDEX, TABLE, SCHEMA, DATABASE or SYSTEM", token),
             };
-            is_word(parser, &["concurrently"]);
+            let concurrently = is_word(parser, &["concurrently"]) || told;
             let is_over = kind == ReindexKind::Database && is_end(parser);
             let name = if is_over { None } else { Some(parser.parse_object_name(false)?) };
-            MaintenanceAst::Reindex(kind, name)
+            MaintenanceAst::Reindex(kind, name, concurrently)
         }
         Some("refresh") => {
             if !is_word(parser, &["materialized"]) || !is_word(parser, &["view"]) {
@@ -125,6 +125,30 @@ fn options(parser: &mut Parser<'_>) -> Result<bool> {
             Token::RParen => return Ok(true),
             Token::Word(_) | Token::Comma | Token::Number(..) | Token::SingleQuotedString(_) => {}
             _ => return parser.expected("an option", token),
+        }
+    }
+}
+
+/// The options of REINDEX in parentheses: whether CONCURRENTLY is among them.
+fn reindex_options(parser: &mut Parser<'_>) -> Result<bool> {
+    let mut concurrently = false;
+    if !parser.consume_token(&Token::LParen) {
+        return Ok(false);
+    }
+    loop {
+        let token = parser.peek_token();
+        let Some(option) = word(parser) else { return parser.expected("an option", token) };
+        let is_on = !is_word(parser, &["false", "off", "0"]);
+        match option.as_str() {
+            "concurrently" => concurrently = is_on,
+            "verbose" => {}
+            "tablespace" => _ = parser.parse_identifier()?,
+            _ => return Err(ParserError::ParserError(format!("unrecognized REINDEX option \"{option}\""))),
+        }
+        is_word(parser, &["true", "on"]);
+        if !parser.consume_token(&Token::Comma) {
+            parser.expect_token(&Token::RParen)?;
+            return Ok(concurrently);
         }
     }
 }

@@ -29,6 +29,8 @@ pub enum Maintenance {
         kind: ReindexKind,
         /// Of what; none: of the database.
         name: Option<ObjectName>,
+        /// They are not to be made in a transaction of several statements.
+        concurrently: bool,
     },
 }
 

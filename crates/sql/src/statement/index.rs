@@ -24,6 +24,8 @@ pub struct IndexShape {
     pub deferrable: Option<Deferrable>,
     /// How it finds rows.
     pub method: IndexMethod,
+    /// Attributes of INCLUDE.
+    pub included: Vec<usize>,
 }
 
 /// CREATE INDEX.
@@ -39,4 +41,6 @@ pub struct CreateIndex {
     pub altering: Option<Box<AlterTable>>,
     /// Nothing happens if the name is taken.
     pub if_not_exists: bool,
+    /// It is not to be made in a transaction of several statements.
+    pub concurrently: bool,
 }

@@ -38,6 +38,8 @@ pub struct IndexDefinition {
     pub deferrable: Option<Deferrable>,
     /// How it finds rows.
     pub method: IndexMethod,
+    /// Attributes that somebody wants to have beside the key (INCLUDE): they are found in the rows.
+    pub included: Vec<usize>,
 }
 
 /// A key that can be deferred: rows may have the same one until their statement ends, or their transaction.

@@ -186,7 +186,15 @@ impl Relation {
         let part = |&attribute: &usize| IndexPart::ascending(attribute);
         let parts = self.schema.primary_key().iter().map(part).collect();
         let (name, only, deferrable) = (self.primary_key_name().unwrap_or_default(), None, None);
-        IndexDefinition { name, parts, unique: Unique::Yes, only, deferrable, method: IndexMethod::Hash }
+        IndexDefinition {
+            name,
+            parts,
+            unique: Unique::Yes,
+            only,
+            deferrable,
+            method: IndexMethod::Hash,
+            included: Vec::new(),
+        }
     }
 
     /// The names of a key's attributes, and its values in a row.

@@ -169,7 +169,7 @@ fn classes(system: &System<'_>) -> Vec<Vec<Value>> {
         }
     };
     let key = |key: TableKey<'_>| {
-        let class = Class { method: key.method, ..Class::of("i", key.columns.len()) };
+        let class = Class { method: key.method, ..Class::of("i", key.of_index().count()) };
         class.row(key.schema, &key.name, 0)
     };
     let sequence = |(schema, name, _): (&str, &str, &SequenceEntry)| Class::of("S", 3).row(schema, name, 0);
@@ -268,7 +268,7 @@ fn attributes(system: &System<'_>) -> Vec<Vec<Value>> {
         let table = oid("table", key.schema, &key.name);
         let fields = system.catalog.find(Some(key.schema), key.table).map(TableEntry::fields).unwrap_or_default();
         let typed = |name: &str| fields.iter().find(|field| field.name == name).map_or(SqlType::Text, |f| f.sql_type);
-        let columns = key.columns.iter().enumerate();
+        let columns = key.of_index().enumerate();
         columns.map(|(at, (name, _))| attribute(table, at, name, typed(name), None)).collect::<Vec<_>>()
     });
     let of_composites = composites(system).flat_map(|(schema, name, of)| {

@@ -345,6 +345,7 @@ fn of_domains(system: &System<'_>) -> Vec<Vec<Value>> {
 fn indexes(system: &System<'_>) -> Vec<Vec<Value>> {
     let row = |key: TableKey<'_>| {
         let (count, no) = (Value::Int(key.columns.len() as i64), || Value::Bool(false));
+        let all: Vec<(String, i64)> = key.of_index().cloned().collect();
         let yes = || Value::Bool(true);
         let none = |of: SqlType| array(key.columns.iter().map(|_| 0), of);
         let expressions = (!key.expressions.is_empty()).then(|| key.expressions.join(", "));
@@ -352,7 +353,7 @@ fn indexes(system: &System<'_>) -> Vec<Vec<Value>> {
         vec![
             Value::Int(oid("table", key.schema, &key.name)),
             Value::Int(oid("table", key.schema, key.table)),
-            count.clone(),
+            Value::Int(all.len() as i64),
             count,
             Value::Bool(key.kind != KeyKind::Index),
             Value::Bool(key.is_of_nulls),
@@ -365,7 +366,7 @@ fn indexes(system: &System<'_>) -> Vec<Vec<Value>> {
             yes(),
             yes(),
             no(),
-            numbers(&key.columns),
+            numbers(&all),
             none(SqlType::BigInt),
             none(SqlType::BigInt),
             array(key.options.iter().copied(), SqlType::SmallInt),

@@ -30,6 +30,7 @@ fn definition(parts: &[(usize, bool, bool)], unique: Unique) -> IndexDefinition 
         only: None,
         deferrable: None,
         method: IndexMethod::Tree,
+        included: Vec::new(),
     }
 }
 
