@@ -11,6 +11,7 @@ pub mod cardinality;
 pub mod computed;
 pub mod distinct_aggregates;
 pub mod eager;
+pub mod existence;
 pub mod extremes;
 pub mod fold;
 pub mod joinorder;
@@ -139,6 +140,7 @@ fn passes(settings: &Settings) -> Vec<Box<dyn Pass>> {
         Box::new(reduce::Reduce),
         Box::new(fold::Fold),
         Box::new(prune::Prune),
+        Box::new(existence::Existence),
         Box::new(extremes::Extremes),
         Box::new(joinorder::JoinOrder { costs, search, known: settings.known.clone() }),
         Box::new(cardinality::Estimates),
