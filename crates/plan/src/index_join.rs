@@ -5,7 +5,7 @@ use base::IdMap;
 use catalog::{IndexPart, IndexStatistics};
 use types::SqlType;
 
-use crate::{ColumnId, Compare, Expr, ExprKind, Node, Op, TableId, TableInfo};
+use crate::{BuildSide, ColumnId, Compare, Expr, ExprKind, JoinKind, Node, Op, TableId, TableInfo};
 
 /// So many rows are scanned in the time of one lookup, and in that of reading a row that was found.
 const SCANNED_A_LOOKUP: f64 = 120.0;
@@ -25,6 +25,8 @@ pub struct IndexJoin {
     pub rows: f64,
     /// How many rows have one key, as far as is known.
     pub rows_each: f64,
+    /// The attributes that are looked up.
+    attributes: Vec<usize>,
 }
 
 impl IndexJoin {
@@ -47,15 +49,25 @@ impl IndexJoin {
                 return None;
             }
             let rows_each = rows_of_prefixes(&index, info)[told.len() - 1]?;
-            Some(Self { index: index.name, rows: statistics.rows() as f64, rows_each })
+            let attributes = told.iter().map(|part| part.attribute).collect();
+            Some(Self { index: index.name, rows: statistics.rows() as f64, rows_each, attributes })
         };
         let joins = statistics.indexes().into_iter().filter_map(join);
-        joins.min_by(|a, b| a.rows_each.total_cmp(&b.rows_each))
+        joins.min_by(|a, b| a.rows_each.total_cmp(&b.rows_each).then(b.attributes.len().cmp(&a.attributes.len())))
     }
 
     /// Whether it is worth while for so many keys.
     pub fn pays(&self, keys: f64) -> bool {
         scanned_meanwhile(keys, self.rows_each) < self.rows
+    }
+
+    /// The same where nobody reads the rows: of a semi or anti join that keeps its build side and asks for nothing but keys.
+    pub fn pays_alone(&self, join: &Node, keys: f64) -> bool {
+        let Op::Join { kind, right, build, .. } = &join.op else { return false };
+        let keeps_build = matches!(kind, JoinKind::Semi | JoinKind::Anti) && *build == BuildSide::Left;
+        let Op::Scan { columns, .. } = &right.op else { return false };
+        let reads_keys = columns.iter().all(|(attribute, _)| self.attributes.contains(attribute));
+        keeps_build && reads_keys && scanned_meanwhile(keys, 0.0) < self.rows
     }
 }
 

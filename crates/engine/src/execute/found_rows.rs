@@ -7,7 +7,7 @@ use base::memory::Reservation;
 use base::traffic::{self, Access};
 use pipeline::ir::{PipelineId, Source as IrSource};
 use runtime::abi::BATCH;
-use scheduler::{Claim, Cutting, Morsel, Progress, TaskSet, WorkerId};
+use scheduler::{Claim, Cutting, Morsel, Offsets, Progress, TaskSet, WorkerId};
 use storage::{ChunkReader, RowId, ScanPredicate, Snapshot};
 use types::{Chunk, ColumnBuilder, SqlType};
 
@@ -21,20 +21,28 @@ const MORSEL: u64 = 4096;
 /// What an index has found.
 pub(super) struct FoundRows {
     pub snapshot: Snapshot,
-    /// In order.
-    pub rows: Vec<RowId>,
+    pub rows: Rows,
     /// Whether all of them satisfy the predicates of the scan: what only these would read is not copied.
     pub is_exact: bool,
     /// Of the rows.
     pub memory: Reservation,
 }
 
+/// Where the rows are.
+pub(super) enum Rows {
+    /// In the table, in order.
+    Table(Vec<RowId>),
+    /// Nobody reads more of them than their keys, which these chunks have: the attributes of their columns, the chunks.
+    Keys(Vec<usize>, Vec<ChunkReader>),
+}
+
 /// See the module.
 pub(super) struct FoundTasks {
     feed: Feed,
     snapshot: Snapshot,
-    /// In order.
-    rows: Vec<RowId>,
+    rows: Rows,
+    /// Of chunks of keys.
+    offsets: Offsets,
     _memory: Reservation,
     /// What is copied of each.
     attributes: Vec<usize>,
@@ -51,7 +59,10 @@ impl FoundTasks {
         FoundRows { snapshot, rows, is_exact, memory }: FoundRows,
         cut: &Cutting,
     ) -> Self {
-        let mut attributes: Vec<usize> = Vec::new();
+        let mut attributes = match &rows {
+            Rows::Table(_) => Vec::new(),
+            Rows::Keys(attributes, _) => attributes.clone(),
+        };
         let mut place = |attribute: usize| {
             let at = attributes.iter().position(|known| *known == attribute);
             at.unwrap_or_else(|| {
@@ -82,10 +93,18 @@ impl FoundTasks {
         let mut predicates: Vec<ScanPredicate> = predicates.collect();
         ScanPredicate::arrange(&mut predicates);
         let types = attributes.iter().map(|&attribute| type_of(attribute)).collect();
-        let ranges = Cutting { morsel_rows: cut.morsel_rows.min(MORSEL), ..cut.clone() }.rows(rows.len() as u64);
+        let offsets = match &rows {
+            Rows::Table(_) => Offsets::new([]),
+            Rows::Keys(_, chunks) => Offsets::new(chunks.iter().map(|chunk| chunk.rows() as u64)),
+        };
+        let count = match &rows {
+            Rows::Table(rows) => rows.len() as u64,
+            Rows::Keys(..) => offsets.rows(),
+        };
+        let ranges = Cutting { morsel_rows: cut.morsel_rows.min(MORSEL), ..cut.clone() }.rows(count);
         let feed = Feed::new(query, pipeline, ranges, cut);
         let predicates = predicates.into();
-        Self { feed, snapshot, rows, _memory: memory, attributes, types, delivered, predicates }
+        Self { feed, snapshot, rows, offsets, _memory: memory, attributes, types, delivered, predicates }
     }
 
     /// Some of the rows, copied.
@@ -117,13 +136,26 @@ impl TaskSet for FoundTasks {
     fn run(&self, worker: WorkerId, morsel: Morsel) -> Result<Progress> {
         let mut run = self.feed.begin(worker, morsel);
         let mut at = morsel.begin;
-        while at < morsel.end {
-            let to = morsel.end.min(at + BATCH as u64);
-            let copied = self.copied(&self.rows[at as usize..to as usize]);
-            let stopped = run.chunk(&copied, &self.delivered, &self.predicates, 0..copied.rows())?;
-            at += stopped as u64;
-            if at < to || run.must_stop() {
-                break;
+        match &self.rows {
+            Rows::Table(all) => {
+                while at < morsel.end {
+                    let to = morsel.end.min(at + BATCH as u64);
+                    let copied = self.copied(&all[at as usize..to as usize]);
+                    let stopped = run.chunk(&copied, &self.delivered, &self.predicates, 0..copied.rows())?;
+                    at += stopped as u64;
+                    if at < to || run.must_stop() {
+                        break;
+                    }
+                }
+            }
+            Rows::Keys(_, chunks) => {
+                for (number, rows) in self.offsets.within(morsel) {
+                    let stopped = run.chunk(&chunks[number], &self.delivered, &self.predicates, rows.clone())?;
+                    at += (stopped - rows.start) as u64;
+                    if stopped < rows.end || run.must_stop() {
+                        break;
+                    }
+                }
             }
         }
         run.end(at)

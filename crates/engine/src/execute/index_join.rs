@@ -11,15 +11,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 use base::Result;
 use base::ids::Id;
 use base::memory::Reservation;
-use pipeline::ir::{KeyLookup, KeyPlace, PipelineId, ScanPredicate as IrPredicate, Source as IrSource};
+use pipeline::ir::{Inst, KeyLookup, KeyPlace, PipelineId, ScanPredicate as IrPredicate, Source as IrSource};
 use plan::index_join::scanned_meanwhile;
 use runtime::build_keys::BuildKeys;
 use scheduler::{Cutting, EachWorker, Morsel, TaskSet, Tasks};
 use storage::relation::KeyAccess;
-use storage::{Comparison, RowId, ScanOp, Snapshot};
+use storage::{ChunkReader, Comparison, RowId, ScanOp, Snapshot};
 use types::{Chunk, ColumnBuilder, SqlType, Value};
 
-use super::found_rows::{FoundRows, FoundTasks};
+use super::found_rows::{FoundRows, FoundTasks, Rows};
 use super::{Query, lookup, scan};
 use crate::key::is_key;
 use crate::source::Source;
@@ -41,6 +41,14 @@ enum Part {
     Constant(SqlType, Value),
 }
 
+/// What a worker has found.
+#[derive(Default)]
+struct Found {
+    rows: Vec<RowId>,
+    /// Keys that some row has.
+    keys: Vec<Chunk>,
+}
+
 /// The rows of a table that are looked up by the keys of a join.
 pub(super) struct IndexJoin {
     query: Arc<Query>,
@@ -51,7 +59,9 @@ pub(super) struct IndexJoin {
     parts: Vec<Part>,
     /// Of those parts that build rows have.
     types: Vec<SqlType>,
-    found: EachWorker<Mutex<Vec<RowId>>>,
+    found: EachWorker<Mutex<Found>>,
+    /// Whether rows with the same key are alike for the pipeline, and one is enough: then keys are found that some row has.
+    is_of_keys: bool,
     count: AtomicUsize,
     most: usize,
     gave_up: AtomicBool,
@@ -71,18 +81,21 @@ impl IndexJoin {
         let join = |lookup: &KeyLookup| {
             let (access, parts, places) = access(query, snapshot, lookup, predicates)?;
             let keys = query.context.build_keys(lookup.state, places)?;
-            let (lookups, each) = (keys.rows() as f64, access.rows_each);
+            let is_of_keys = is_of_keys(query, pipeline, snapshot, &access, lookup);
+            let (lookups, each) = (keys.rows() as f64, if is_of_keys { 0.0 } else { access.rows_each });
             let cost = scanned_meanwhile(lookups, each);
             let most = (SURPRISE * lookups * each).max(PART_OF_A_SCAN * rows / scanned_meanwhile(1.0, 1.0));
-            (cost < rows).then_some((cost, (access, parts, keys), most as usize))
+            (cost < rows).then_some((cost, (access, parts, keys), (most as usize, is_of_keys)))
         };
         let joins = lookups.iter().filter_map(join);
-        let (_, (access, parts, keys), most) = joins.min_by(|a, b| a.0.total_cmp(&b.0))?;
+        let (_, (access, parts, keys), (most, is_of_keys)) = joins.min_by(|a, b| a.0.total_cmp(&b.0))?;
         let types = access.types(snapshot.schema()).into_iter().zip(&parts);
         let types = types.filter(|(_, part)| matches!(part, Part::Key)).map(|(of, _)| of).collect();
         let (query, snapshot) = (query.clone(), snapshot.clone());
         let (found, count, gave_up) = (EachWorker::default(), AtomicUsize::new(0), AtomicBool::new(false));
-        Some(Arc::new(Self { query, pipeline, snapshot, access, keys, parts, types, found, count, most, gave_up }))
+        let join =
+            Self { query, pipeline, snapshot, access, keys, parts, types, found, is_of_keys, count, most, gave_up };
+        Some(Arc::new(join))
     }
 
     /// The morsels of its keys.
@@ -95,15 +108,24 @@ impl IndexJoin {
         })
     }
 
-    fn look_up(&self, morsel: Morsel, found: &mut Vec<RowId>) -> Result<()> {
+    fn look_up(&self, morsel: Morsel, found: &mut Found) -> Result<()> {
         for first in (morsel.begin..morsel.end).step_by(BATCH as usize) {
             if self.gave_up.load(Ordering::Relaxed) {
                 break;
             }
-            let keys = self.keys.columns(first..morsel.end.min(first + BATCH), &self.types);
-            let before = found.len();
-            self.snapshot.rows_of_keys(&self.access, self.whole(keys), found);
-            let new = found.len() - before;
+            let keys = self.whole(self.keys.columns(first..morsel.end.min(first + BATCH), &self.types));
+            if self.is_of_keys {
+                let known = self.snapshot.keys_with_rows(&self.access, &keys);
+                self.count.fetch_add(known.len(), Ordering::Relaxed);
+                found.keys.extend(
+                    (!known.is_empty()).then(|| some_of(keys, &known, &self.access.types(self.snapshot.schema()))),
+                );
+                self.query.cancel.check()?;
+                continue;
+            }
+            let before = found.rows.len();
+            self.snapshot.rows_of_keys(&self.access, keys, &mut found.rows);
+            let new = found.rows.len() - before;
             if self.count.fetch_add(new, Ordering::Relaxed) + new > self.most {
                 self.gave_up.store(true, Ordering::Relaxed);
             }
@@ -132,17 +154,65 @@ impl IndexJoin {
         if self.gave_up.load(Ordering::Relaxed) {
             return Ok(None);
         }
-        let bytes = self.count.load(Ordering::Relaxed) * size_of::<RowId>();
-        let memory: Reservation = self.query.budget.reserve(bytes, "index join")?;
-        let mut rows = Vec::with_capacity(self.count.load(Ordering::Relaxed));
+        let count = self.count.load(Ordering::Relaxed);
+        let types = self.access.types(self.snapshot.schema());
+        let key: usize = types.iter().map(|of| of.physical().size()).sum();
+        let width = if self.is_of_keys { key } else { size_of::<RowId>() };
+        let memory: Reservation = self.query.budget.reserve(count * width, "index join")?;
+        let (mut rows, mut keys) = (Vec::with_capacity(if self.is_of_keys { 0 } else { count }), Vec::new());
         for (_, found) in self.found.iter() {
-            rows.append(&mut found.lock().unwrap_or_else(PoisonError::into_inner));
+            let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
+            rows.append(&mut found.rows);
+            keys.extend(std::mem::take(&mut found.keys).into_iter().map(ChunkReader::of));
         }
         rows.sort_unstable();
         rows.dedup();
+        let rows = match self.is_of_keys {
+            true => Rows::Keys(self.access.attributes.clone(), keys),
+            false => Rows::Table(rows),
+        };
         let found = FoundRows { snapshot: self.snapshot.clone(), rows, is_exact: false, memory };
         Ok(Some(Box::new(FoundTasks::new(self.query.clone(), self.pipeline, found, cut))))
     }
+}
+
+/// Some rows of a chunk of such columns.
+fn some_of(keys: Chunk, rows: &[usize], types: &[SqlType]) -> Chunk {
+    let reader = ChunkReader::of(keys);
+    let column = |(at, of): (usize, &SqlType)| {
+        let mut column = ColumnBuilder::new(*of, rows.len());
+        reader.gather_into(at, rows.iter().copied(), &mut column);
+        column.finish()
+    };
+    Chunk::new(rows.len(), types.iter().enumerate().map(column).collect())
+}
+
+/// Whether the pipeline does nothing but mark the join's build rows, and reads nothing of a row but the key that is looked up: as
+/// semi and anti joins do whose build side is what they keep.
+fn is_of_keys(
+    query: &Query,
+    pipeline: PipelineId,
+    snapshot: &Snapshot,
+    access: &KeyAccess,
+    lookup: &KeyLookup,
+) -> bool {
+    let pipeline = &query.program.pipelines[pipeline];
+    let IrSource::Table { columns, predicates, codes, .. } = &pipeline.source else { return false };
+    let marks = match pipeline.body.last() {
+        Some(Inst::Match(found)) => found.marker.is_some() && found.state == lookup.state,
+        _ => false,
+    };
+    let is_key = |attribute: usize| access.attributes.contains(&attribute);
+    let read = pipeline.columns_read();
+    let reads_keys = read
+        .iter()
+        .all(|at| columns.get(*at as usize).is_none_or(|column| is_key(column.attribute) && !column.is_length));
+    marks
+        && pipeline.fills.is_empty()
+        && codes.is_empty()
+        && reads_keys
+        && predicates.iter().all(|predicate| is_key(predicate.attribute))
+        && access.types(snapshot.schema()).iter().all(|of| of.equality_is_identity())
 }
 
 /// Whether the scan's own predicates tell an index which rows there are.

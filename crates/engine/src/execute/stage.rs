@@ -13,7 +13,7 @@ use storage::relation::IndexedRows;
 
 use super::Query;
 use super::file_scan::FileScan;
-use super::found_rows::{FoundRows, FoundTasks};
+use super::found_rows::{FoundRows, FoundTasks, Rows};
 use super::index_join::IndexJoin;
 use super::phases::Phase;
 use super::rows::{RowTasks, ValueTasks};
@@ -177,6 +177,7 @@ fn tasks_of(query: &Arc<Query>, id: PipelineId, cut: &Cutting) -> Result<Box<dyn
                 match scan::indexed_rows(&query, id, &snapshot, asked) {
                     Some(IndexedRows { rows, is_exact }) => {
                         let memory = query.budget.reserve(size_of_val(&rows[..]), "index scan")?;
+                        let rows = Rows::Table(rows);
                         Box::new(FoundTasks::new(query, id, FoundRows { snapshot, rows, is_exact, memory }, cut))
                     }
                     None => Box::new(TableTasks::new(query, id, snapshot, asked, cut)),

@@ -101,3 +101,43 @@ fn a_constant_may_be_the_first_part_of_a_key() {
     assert_eq!(rows(&mut session, sql), with);
     assert_eq!(["t0", "t1", "t2", "t1"].map(|tenant| sum(&mut session, tenant)), sums);
 }
+
+#[test]
+fn semi_and_anti_joins_only_ask_whether_a_key_is_there() {
+    let mut session = tables();
+    run(
+        &mut session,
+        "create table dup as select nullif(x % 40, 7) as d, 'd' || x % 90 as t, x from generate_series(0, 39999) g(x)",
+    );
+    run(&mut session, "insert into dup values (1000, 'once', 0), (1001, 'gone', 0)");
+    run(&mut session, "create table few2 as select x as k, 'd' || x * 3 as t from generate_series(0, 59) g(x)");
+    run(&mut session, "insert into few2 select * from few2 where k < 9");
+    run(&mut session, "insert into few2 values (null, null), (1000, 'once'), (1001, 'gone')");
+    for (method, keys) in [("btree", ["d", "t", "t, d"].as_slice()), ("hash", &["d", "t"])] {
+        for (number, key) in keys.iter().enumerate() {
+            run(&mut session, &format!("create index dup_{method}_{number} on dup using {method} ({key})"));
+        }
+        run(&mut session, "delete from dup where t = 'gone'");
+        for condition in ["d = k", "dup.t = few2.t", "dup.t = few2.t and d = 3", "d = k and dup.t = few2.t"] {
+            for not in ["", "not "] {
+                let sql = format!(
+                    "select count(*), sum(k) from few2 where {not}exists (select 1 from dup where {condition})"
+                );
+                let plan = rows(&mut session, &format!("explain {sql}")).concat();
+                let is_known = method == "btree" || !condition.contains(" and ");
+                assert_eq!(plan.contains(&format!("by dup_{method}_")) && plan.contains(" only"), is_known, "{plan}");
+                assert_eq!(is_looked_up(&mut session, &sql), is_known, "{sql}");
+                let found = rows(&mut session, &sql);
+                run(&mut session, "set index_use = 'none'");
+                assert_eq!(found, rows(&mut session, &sql), "{sql}");
+                run(&mut session, "set index_use = 'all'");
+            }
+        }
+        // Rows that have to be read are too many.
+        let sql = "select count(*) from few2 where exists (select 1 from dup where d = k and x > 70)";
+        assert!(!is_looked_up(&mut session, sql));
+        for number in 0..keys.len() {
+            run(&mut session, &format!("drop index dup_{method}_{number}"));
+        }
+    }
+}

@@ -159,7 +159,9 @@ impl<'a> Printer<'a> {
             }
             Op::Join { kind, left, right, condition, build } => {
                 let (probe, built) = if *build == BuildSide::Left { (right, left) } else { (left, right) };
-                let found = IndexJoin::of(&self.plan.tables, probe, condition).filter(|join| join.pays(built.rows));
+                let found = IndexJoin::of(&self.plan.tables, probe, condition);
+                let alone = found.as_ref().is_some_and(|join| join.pays_alone(node, built.rows));
+                let found = found.filter(|join| alone || join.pays(built.rows));
                 let drops = match kind {
                     JoinKind::Inner | JoinKind::Semi => true,
                     JoinKind::Left | JoinKind::Anti => *build == BuildSide::Left,
@@ -167,7 +169,8 @@ impl<'a> Printer<'a> {
                     JoinKind::Full | JoinKind::Mark(_) | JoinKind::Single => false,
                 };
                 let by = found.filter(|_| drops && !numbered);
-                let by = by.map_or_else(String::new, |join| format!(" by {}", identifier(&join.index)));
+                let only = if alone { " only" } else { "" };
+                let by = by.map_or_else(String::new, |join| format!(" by {}{only}", identifier(&join.index)));
                 let kind = match kind {
                     JoinKind::Inner => "inner".to_owned(),
                     JoinKind::Left => "left".to_owned(),

@@ -356,20 +356,13 @@ impl RowIndex {
     ) {
         let (mut bytes, mut ends) = (Vec::with_capacity(GROUP * USUAL_KEY), Vec::with_capacity(GROUP));
         for first in (0..keys.rows()).step_by(GROUP) {
-            bytes.clear();
-            ends.clear();
-            for row in first..keys.rows().min(first + GROUP) {
-                self.encode_key(keys.columns(), row, &mut bytes);
-                ends.push(bytes.len());
-            }
+            self.encode_group(keys, first, &mut bytes, &mut ends);
             let _looking = self.looking.look();
-            let begins = std::iter::once(0).chain(ends.iter().copied());
-            let each = || begins.clone().zip(&ends).map(|(begin, end)| &bytes[begin..*end]);
             let keyed = self.keyed(rows);
             let tree = match self.entries.get() {
                 Some(Entries::Tree(tree)) => tree,
                 Some(Entries::Hash(entries)) => {
-                    for key in each() {
+                    for key in group(&bytes, &ends) {
                         entries.each(key, &|row, to| keyed.write_key(row, to), &mut |row| {
                             found.extend(sees(row).then_some(row));
                             true
@@ -381,8 +374,8 @@ impl RowIndex {
             };
             let keyed = WithRow(keyed);
             let reader = tree.reader(&keyed);
-            reader.fetch(each());
-            for key in each() {
+            reader.fetch(group(&bytes, &ends));
+            for key in group(&bytes, &ends) {
                 reader.each_starting_with(key, |row| {
                     let row = RowId::from_bits(row);
                     if sees(row) {
@@ -392,6 +385,49 @@ impl RowIndex {
             }
         }
     }
+
+    /// Which of these keys, a column for each of the leading parts, some row begins with that somebody sees.
+    pub(crate) fn keys_with_rows(&self, rows: &dyn KeyRows, keys: &Chunk, sees: impl Fn(RowId) -> bool) -> Vec<usize> {
+        let (mut bytes, mut ends, mut with_rows) = (Vec::new(), Vec::new(), Vec::new());
+        for first in (0..keys.rows()).step_by(GROUP) {
+            self.encode_group(keys, first, &mut bytes, &mut ends);
+            let _looking = self.looking.look();
+            let keyed = self.keyed(rows);
+            match self.entries.get() {
+                Some(Entries::Tree(tree)) => {
+                    let keyed = WithRow(keyed);
+                    let reader = tree.reader(&keyed);
+                    reader.fetch(group(&bytes, &ends));
+                    let has_row = |key: &[u8]| reader.starting_with(key).any(|row| sees(RowId::from_bits(row)));
+                    let known = group(&bytes, &ends).enumerate().filter(|(_, key)| has_row(key));
+                    with_rows.extend(known.map(|(at, _)| first + at));
+                }
+                Some(Entries::Hash(entries)) => {
+                    let write_key = |row: RowId, to: &mut Vec<u8>| keyed.write_key(row, to);
+                    let has_row = |key: &[u8]| !entries.each(key, &write_key, &mut |row| !sees(row));
+                    let known = group(&bytes, &ends).enumerate().filter(|(_, key)| has_row(key));
+                    with_rows.extend(known.map(|(at, _)| first + at));
+                }
+                None => {}
+            }
+        }
+        with_rows
+    }
+
+    /// Writes the keys of a group of rows, one behind the other, and where each ends.
+    fn encode_group(&self, keys: &Chunk, first: usize, bytes: &mut Vec<u8>, ends: &mut Vec<usize>) {
+        bytes.clear();
+        ends.clear();
+        for row in first..keys.rows().min(first + GROUP) {
+            self.encode_key(keys.columns(), row, bytes);
+            ends.push(bytes.len());
+        }
+    }
+}
+
+/// Keys that lie one behind the other.
+fn group<'a>(bytes: &'a [u8], ends: &'a [usize]) -> impl Iterator<Item = &'a [u8]> {
+    std::iter::once(0).chain(ends.iter().copied()).zip(ends).map(|(begin, end)| &bytes[begin..*end])
 }
 
 /// No rows.

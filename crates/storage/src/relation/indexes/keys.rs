@@ -50,6 +50,18 @@ impl Snapshot {
         accesses.min_by(|a, b| a.rows_each.total_cmp(&b.rows_each).then(b.attributes.len().cmp(&a.attributes.len())))
     }
 
+    /// Which of these keys, as for [`rows_of_keys`](Self::rows_of_keys), some row has: no row is read but to compare keys.
+    pub fn keys_with_rows(&self, access: &KeyAccess, keys: &Chunk) -> Vec<usize> {
+        match &access.index {
+            None if keys.rows() == 0 => Vec::new(),
+            None => {
+                let found = self.find(keys.clone());
+                found.iter().enumerate().filter(|(_, row)| row.is_some()).map(|(key, _)| key).collect()
+            }
+            Some(index) => index.keys_with_rows(&**self.relation(), keys, |row| self.sees(row)),
+        }
+    }
+
     /// Adds the rows that have one of these keys, whose columns are of the types of the access's attributes, without NULLs. In no
     /// order; a row is there for each of the keys that are its own.
     pub fn rows_of_keys(&self, access: &KeyAccess, keys: Chunk, found: &mut Vec<RowId>) {
