@@ -75,7 +75,13 @@ impl Key<'_> {
         self.part(part, |key| key.extend((value ^ i16::MIN).to_be_bytes()))
     }
     /// An integer of 32 bits, such as a date.
+    #[inline]
     pub fn i32(&mut self, part: Part, value: i32) -> &mut Self {
+        if !part.descending && part.absent.is_some() {
+            let [a, b, c, d] = (value ^ i32::MIN).to_be_bytes();
+            self.0.extend_from_slice(&[1, a, b, c, d]);
+            return self;
+        }
         self.part(part, |key| key.extend((value ^ i32::MIN).to_be_bytes()))
     }
     /// An integer of 64 bits, such as a time, or a decimal of a scale that all keys have.

@@ -29,12 +29,29 @@ impl<P: Protocol, R: RowKeys> Writer<'_, P, R> {
         self.insert_or_replace(key, row, |_| false)
     }
 
+    /// As [`insert`](Self::insert), by whoever knows a key `near` it that is in the tree and stays there meanwhile: as far as
+    /// both begin alike, no row is asked for a path that a node does not have.
+    pub fn insert_near(&mut self, key: &[u8], row: u64, near: &[u8]) -> Result<Inserted> {
+        self.insert_entry(key, row, near, &mut |_| false)
+    }
+
     /// Enters a key with its row, if the key is not there, or if its row `may_go`: asking and entering are one step.
     pub fn insert_or_replace(&mut self, key: &[u8], row: u64, mut may_go: impl FnMut(u64) -> bool) -> Result<Inserted> {
+        self.insert_entry(key, row, &[], &mut may_go)
+    }
+
+    fn insert_entry(
+        &mut self,
+        key: &[u8],
+        row: u64,
+        near: &[u8],
+        may_go: &mut dyn FnMut(u64) -> bool,
+    ) -> Result<Inserted> {
         if u32::try_from(key.len()).is_err() || row > LAST_ROW {
             return Err(Error::new(SqlState::PROGRAM_LIMIT, "the key of an index is too long"));
         }
-        let mut entry = Entry { key, row, may_go: &mut may_go };
+        let known = shared(key, near, 0);
+        let mut entry = Entry { key, row, known, may_go };
         let reader = &self.0;
         P::operate(&reader.tree.latch, || {
             until_done(
@@ -50,6 +67,8 @@ impl<P: Protocol, R: RowKeys> Writer<'_, P, R> {
 struct Entry<'e> {
     key: &'e [u8],
     row: u64,
+    /// So many bytes of it some key in the tree begins with.
+    known: usize,
     may_go: &'e mut dyn FnMut(u64) -> bool,
 }
 
@@ -69,7 +88,7 @@ impl<P: Protocol, R: RowKeys> Reader<'_, P, R> {
             // SAFETY: the parent was in the tree with this link when it was checked, and the guard is older.
             let node = unsafe { link.follow::<'_>() };
             let held = Held::<P::Change, X>::read(&node.head().word)?;
-            if let Some(at) = self.parts(node, key, depth, &held)? {
+            if let Some(at) = self.parts(node, entry, depth, &held)? {
                 drop(held);
                 return self.split(entry, at, node, slot, parent);
             }
@@ -195,12 +214,13 @@ impl<P: Protocol, R: RowKeys> Reader<'_, P, R> {
     fn parts<const X: bool>(
         &self,
         node: Node<'_, P::Word>,
-        key: &[u8],
+        entry: &Entry<'_>,
         depth: usize,
         held: &Held<'_, P::Change, X>,
     ) -> Result<Option<Parting>, Restart> {
-        let level = node.level();
-        if level == depth {
+        let (key, level) = (entry.key, node.level());
+        // The key that begins alike is below the node, as this one has met every byte by which its way branches.
+        if level == depth || level <= entry.known {
             return Ok((level == key.len() && !node.is_end()).then_some(Parting { level, byte: 0 }));
         }
         if level - depth > PATH {
@@ -249,6 +269,13 @@ fn parting<W>(node: Node<'_, W>, key: &[u8], path: &[u8], level: usize) -> Optio
 
 /// The length of what two keys begin with, at least `from`, as far as they are so long.
 fn shared(a: &[u8], b: &[u8], from: usize) -> usize {
-    let from = from.min(a.len()).min(b.len());
+    let mut from = from.min(a.len()).min(b.len());
+    while let (Some(a), Some(b)) = (a[from..].first_chunk(), b[from..].first_chunk()) {
+        let differ = u64::from_le_bytes(*a) ^ u64::from_le_bytes(*b);
+        if differ != 0 {
+            return from + differ.trailing_zeros() as usize / 8;
+        }
+        from += size_of::<u64>();
+    }
     from + a[from..].iter().zip(&b[from..]).take_while(|(a, b)| a == b).count()
 }

@@ -104,7 +104,12 @@ pub(crate) fn beside_a_map<P: Protocol>(seed: u64, kind: u64, operations: usize)
         if random.chance(if step / 1000 % 2 == 0 { 80 } else { 20 }) {
             let expected = map.get(key).copied();
             let replaces = random.one_in(4);
-            let done = writer.insert_or_replace(key, row, |_| replaces).unwrap();
+            let (above, below) = (map.range(key.to_vec()..).next(), map.range(..key.to_vec()).next_back());
+            let near = if random.one_in(2) { above } else { below }.map_or(&[][..], |(near, _)| near);
+            let done = match replaces {
+                true => writer.insert_or_replace(key, row, |_| true).unwrap(),
+                false => writer.insert_near(key, row, near).unwrap(),
+            };
             match expected {
                 None => assert_eq!(done, Inserted::Fresh),
                 Some(other) if replaces => assert_eq!(done, Inserted::Replaced(other)),
