@@ -300,6 +300,48 @@ impl Body {
         }
     }
 
+    /// A published row's value, if it is a whole number of at most 64 bits; perhaps none where it is NULL.
+    #[inline]
+    pub(crate) fn whole(&self, attribute: usize, row: usize) -> Option<i64> {
+        let (physical, data) = (self.types[attribute].physical(), self.refs[attribute].data);
+        if data.is_null() {
+            return self.whole_elsewhere(attribute, physical, row);
+        }
+        // SAFETY: as in `values`: a value of the layout for each row.
+        unsafe {
+            match physical {
+                Physical::I16 => Some(data.cast::<i16>().add(row).read().into()),
+                Physical::I32 => Some(data.cast::<i32>().add(row).read().into()),
+                Physical::I64 => Some(data.cast::<i64>().add(row).read()),
+                _ => None,
+            }
+        }
+    }
+
+    /// The same of a column that lies in no array.
+    fn whole_elsewhere(&self, attribute: usize, physical: Physical, row: usize) -> Option<i64> {
+        match (&self.columns[attribute], physical) {
+            (Stored::Frozen(frozen), Physical::I16 | Physical::I32 | Physical::I64) => frozen.number(row),
+            (Stored::Constant(constant), Physical::I16) => Some(constant.values().get::<i16>(0).into()),
+            (Stored::Constant(constant), Physical::I32) => Some(constant.values().get::<i32>(0).into()),
+            (Stored::Constant(constant), Physical::I64) => Some(constant.values().get(0)),
+            _ => None,
+        }
+    }
+
+    /// Shows where a published row's value lies: in some array, at some place.
+    #[inline]
+    pub(crate) fn show<T>(&self, attribute: usize, row: usize, show: impl FnOnce(Values<'_>, usize) -> T) -> T {
+        match self.values(attribute, row + 1) {
+            Some(values) => show(values, row),
+            None => {
+                let mut cell = Cell::default();
+                let (values, at) = self.cell(attribute, row, &mut cell);
+                show(values, at)
+            }
+        }
+    }
+
     /// Where a published row's value lies: in some array, at some place, or in the cell.
     pub(crate) fn cell<'a>(&'a self, attribute: usize, row: usize, cell: &'a mut Cell) -> (Values<'a>, usize) {
         match &self.columns[attribute] {

@@ -13,7 +13,6 @@ use crate::clock::View;
 use crate::scan::may_match;
 use crate::sidecar::Sidecar;
 use crate::statistics::{Bounds, ValueRange};
-use crate::values::Values;
 use crate::{CHUNK_ROWS, ChunkReader, ScanPredicate};
 
 /// Where a row is: never changes while the relation exists.
@@ -247,31 +246,19 @@ impl StoredChunk {
     }
 
     /// Widens the bounds of attributes for values that rows are about to be changed to.
-    pub(crate) fn widen_changed<'a>(&self, more: impl Iterator<Item = &'a (usize, Bounds)>) {
-        let mut widened = self.widened.write().unwrap_or_else(PoisonError::into_inner);
-        let attributes = self.bounds.read().unwrap_or_else(PoisonError::into_inner).len();
-        let widened = widened.get_or_insert_with(|| vec![Bounds::default(); attributes].into());
-        more.for_each(|(attribute, bounds)| widened[*attribute].merge(bounds));
-    }
-
-    /// Whether that is known already for one row: its values of attributes, all at `place`.
-    pub(crate) fn is_widened_for_row(&self, values: &[(usize, Values<'_>)], place: usize) -> bool {
-        let widened = self.widened.read().unwrap_or_else(PoisonError::into_inner);
-        let has = |widened: &[Bounds]| values.iter().all(|(attribute, values)| widened[*attribute].has(*values, place));
-        widened.as_ref().is_some_and(|widened| has(widened))
-    }
-
-    /// The same for one row: its values of attributes, all at `place`.
-    pub(crate) fn widen_for_row(&self, values: &[(usize, Values<'_>)], place: usize) {
+    pub(crate) fn widen_changed_by(&self, widen: impl FnOnce(&mut [Bounds])) {
         let mut widened = self.widened.write().unwrap_or_else(PoisonError::into_inner);
         let none = || {
             let attributes = self.bounds.read().unwrap_or_else(PoisonError::into_inner).len();
             vec![Bounds::default(); attributes].into()
         };
-        let widened = widened.get_or_insert_with(none);
-        for (attribute, values) in values {
-            widened[*attribute].add(*values, place);
-        }
+        widen(widened.get_or_insert_with(none));
+    }
+
+    /// Whether what is known of such values holds for others.
+    pub(crate) fn is_widened_for(&self, holds: impl FnOnce(&[Bounds]) -> bool) -> bool {
+        let widened = self.widened.read().unwrap_or_else(PoisonError::into_inner);
+        widened.as_ref().is_some_and(|widened| holds(widened))
     }
 
     /// What has changed in the chunk, if anything ever was.

@@ -39,6 +39,14 @@ pub(crate) fn each_hash(values: Values<'_>, from: usize, to: usize, mut f: impl 
     }
 }
 
+/// The hash of one value, as [`each_hash`] has it.
+#[inline]
+pub(crate) fn hash_one(values: Values<'_>, row: usize) -> u64 {
+    let mut hash = 0;
+    each_hash(values, row, row + 1, |_, found| hash = found);
+    hash
+}
+
 /// Hashes of the key values of the rows `from..to` into `out`, as joins hash several keys.
 pub(crate) fn hash_keys(columns: &[Values<'_>], from: usize, to: usize, out: &mut Vec<u64>) {
     out.clear();

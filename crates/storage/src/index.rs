@@ -86,6 +86,15 @@ pub trait UniqueIndex: Debug + Send + Sync {
         alive: &dyn Fn(RowId) -> Liveness,
     ) -> Result<Option<Taken>>;
 
+    /// As [`insert`](Self::insert), of one key for a row.
+    fn insert_one(
+        &self,
+        key: OneKey<'_>,
+        row: RowId,
+        rows: &dyn Rows,
+        alive: &dyn Fn(RowId) -> Liveness,
+    ) -> Result<Option<Taken>>;
+
     /// Bytes of memory held.
     fn bytes(&self) -> usize;
 

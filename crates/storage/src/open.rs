@@ -4,18 +4,23 @@
 //! and never look behind them. Growing moves the rows to larger buffers; whoever reads keeps the old ones alive.
 //! [`OpenChunk::layout`] changes when readers of later rows need other addresses.
 
+mod row;
+
 use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
 use base::memory::Reservation;
 use base::{Budget, Result};
-use types::{Buffer, Chunk, Column, Datum, FreeRows, Physical, SqlType, Str};
+use types::{Buffer, Chunk, Column, FreeRows, Physical, SqlType, Str};
 
+use crate::statistics::Known;
 use crate::{CHUNK_ROWS, ColumnRef};
 
 const FIRST_CAPACITY: usize = 64;
 const LARGEST_BLOCK: usize = 256 << 10;
+
+pub(crate) use row::Appended;
 
 /// Which rows of a chunk to copy.
 #[derive(Clone, Debug)]
@@ -43,7 +48,11 @@ impl Rows<'_> {
 #[derive(Debug)]
 struct OpenColumn {
     sql_type: SqlType,
+    physical: Physical,
     values: Arc<Buffer>,
+    /// What whoever appends single rows knows of the chunk's bounds, and whether there is a block that is not charged yet.
+    known: Known,
+    has_new_block: bool,
     /// From the first NULL on, a flag for every row.
     nulls: Option<Arc<Buffer>>,
     /// String payload; all blocks but the last are full, `used` bytes of the last are in use.
@@ -88,8 +97,10 @@ fn prefix(buffer: &Arc<Buffer>, len: usize) -> Arc<Buffer> {
 
 impl OpenColumn {
     fn new(sql_type: SqlType, capacity: usize) -> Self {
-        let values = Arc::new(Buffer::lasting(capacity * sql_type.physical().size()));
-        Self { sql_type, values, nulls: None, blocks: Vec::new(), used: 0 }
+        let physical = sql_type.physical();
+        let values = Arc::new(Buffer::lasting(capacity * physical.size()));
+        let (known, has_new_block) = (Known::default(), false);
+        Self { sql_type, physical, values, known, has_new_block, nulls: None, blocks: Vec::new(), used: 0 }
     }
 
     fn bytes(&self) -> usize {
@@ -159,18 +170,6 @@ impl OpenColumn {
         }
     }
 
-    /// Writes the value of the row `at`, for which there is room.
-    fn append_datum(&mut self, at: usize, capacity: usize, datum: &Datum<'_>) {
-        let size = self.sql_type.physical().size();
-        assert!(datum.physical() == self.sql_type.physical() && (at + 1) * size <= self.values.capacity());
-        // SAFETY: in bounds, as asserted, and behind every view, as in `append`; the datum keeps the bytes of a string alive.
-        unsafe {
-            let target = self.values.as_ptr().cast_mut().add(at * size);
-            target.copy_from_nonoverlapping(datum.bytes().as_ptr(), size);
-            self.advance(at, capacity, 1, datum.nulls());
-        }
-    }
-
     /// Takes over rows that were written behind the rows `at`, of which `nulls` are NULL: copies the payload of long strings.
     ///
     /// # Safety
@@ -216,6 +215,7 @@ impl OpenColumn {
         if capacity - self.used < bytes.len() {
             let size = (capacity * 2).clamp(1 << 10, LARGEST_BLOCK).max(bytes.len());
             self.blocks.push(Arc::new(Buffer::with_capacity(size)));
+            self.has_new_block = true;
             self.used = 0;
         }
         let block = self.blocks.last().expect("pushed above if there was none");
@@ -286,17 +286,6 @@ impl OpenChunk {
         self.added(rows.len(), before)
     }
 
-    /// Appends one row, for which there must be room in a chunk.
-    pub(crate) fn append_row(&mut self, row: &[Datum<'_>]) -> Result<()> {
-        assert!(self.room() > 0 && row.len() == self.columns.len());
-        let before = (self.parts(), self.capacity);
-        self.make_room(1)?;
-        for (column, datum) in self.columns.iter_mut().zip(row) {
-            column.append_datum(self.rows, self.capacity, datum);
-        }
-        self.added(1, before)
-    }
-
     /// Where the values of the next rows go, for at most `most` of them: at least one.
     pub(crate) fn free_rows(&mut self, most: usize) -> Result<FreeRows> {
         assert!(self.room() > 0 && most > 0);
@@ -352,7 +341,8 @@ impl OpenChunk {
         self.columns.iter().map(OpenColumn::parts).sum()
     }
 
-    fn make_room(&mut self, rows: usize) -> Result<()> {
+    /// Has room for so many more rows, if they fit into a chunk.
+    pub(crate) fn make_room(&mut self, rows: usize) -> Result<()> {
         let needed = self.rows + rows;
         if needed > self.capacity {
             self.layout += 1;
@@ -371,6 +361,11 @@ impl OpenChunk {
         if (self.parts(), self.capacity) == before {
             return Ok(());
         }
+        self.take_memory()
+    }
+
+    /// Is charged for memory that it has taken, which readers of later rows need.
+    fn take_memory(&mut self) -> Result<()> {
         self.layout += 1;
         // String payload is known only now; a refusal leaves the rows to be truncated by whoever gives up.
         self.memory.resize(self.columns.iter().map(OpenColumn::bytes).sum())

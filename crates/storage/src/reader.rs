@@ -351,6 +351,20 @@ impl ChunkReader {
         unsafe { Values::new(self.sql_type(attribute).physical(), of, rows.len()) }
     }
 
+    /// One value as it was appended, if it is a whole number of at most 64 bits; perhaps none where it is NULL.
+    #[inline]
+    pub(crate) fn whole(&self, attribute: usize, row: usize) -> Option<i64> {
+        assert!(row < self.rows);
+        self.body.whole(attribute, row)
+    }
+
+    /// Shows where one value lies as it was appended: in some array, at some place.
+    #[inline]
+    pub(crate) fn show<T>(&self, attribute: usize, row: usize, show: impl FnOnce(Values<'_>, usize) -> T) -> T {
+        assert!(row < self.rows);
+        self.body.show(attribute, row, show)
+    }
+
     /// Where one value lies as it was appended: in some array, at some place, or in the cell.
     pub(crate) fn cell<'a>(&'a self, attribute: usize, row: usize, cell: &'a mut Cell) -> (Values<'a>, usize) {
         assert!(row < self.rows);

@@ -25,6 +25,7 @@ mod snapshot;
 #[cfg(test)]
 mod tests;
 mod window_rows;
+mod young;
 mod zone;
 
 pub use append::Append;
@@ -93,8 +94,8 @@ pub struct Relation {
     index: Option<Box<dyn UniqueIndex>>,
     /// The others, as long as somebody has them.
     indexes: RwLock<Vec<Weak<RowIndex>>>,
-    /// Whether there ever was one.
-    is_indexed: AtomicBool,
+    /// How many there ever were, counted when they are among them.
+    indexes_made: AtomicUsize,
     /// Whether transactions note what they do to it.
     is_noted: AtomicBool,
     /// Transactions that have changed rows, some of which have ended.
@@ -189,7 +190,7 @@ impl Relation {
             zones: Zones::default(),
             index,
             indexes: RwLock::default(),
-            is_indexed: AtomicBool::new(false),
+            indexes_made: AtomicUsize::new(0),
             is_noted: AtomicBool::new(false),
             partition_key: AtomicUsize::new(0),
             writers: Mutex::default(),

@@ -8,14 +8,15 @@
 //! Versions that lie between two moments that nobody sees are one, so that a long query costs a version a row, however often
 //! the row changes meanwhile (Böttcher et al., *Scalable Garbage Collection for In-Memory MVCC Systems*, VLDB 2019, 4.2).
 
+mod memory;
 mod patch;
+mod row;
 mod version;
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use base::memory::Reservation;
 use base::{Budget, Result};
 use types::SqlType;
 
@@ -25,6 +26,7 @@ use crate::clock::{Conflict, Stamp, View};
 use crate::row_set::RowSet;
 use crate::values::Values;
 use crate::{CHUNK_ROWS, Schema, WINDOW};
+use memory::Memory;
 use patch::Patch;
 use version::{Before, Version};
 
@@ -32,8 +34,8 @@ use version::{Before, Version};
 const WINDOWS: usize = CHUNK_ROWS / WINDOW;
 /// One of so many rows of a chunk has changed before it gets a new body.
 const FOLDED_SHARE: usize = 20;
-/// Bytes that are reserved beyond those that are used.
-const MORE: usize = 4096;
+/// The last bit of attributes that have patches.
+const LAST_PATCHED: usize = u64::BITS as usize - 1;
 /// So many versions are worth a look at which of them are needed.
 const MANY_VERSIONS: usize = 8;
 
@@ -45,7 +47,7 @@ pub(crate) struct Sidecar {
     windows: Box<[OnceLock<Box<RwLock<Window>>>]>,
     /// A bit for each window of which versions are left to be collected.
     left: AtomicU64,
-    memory: Mutex<Memory>,
+    memory: Memory,
     /// Changes so far.
     changes: AtomicU64,
     /// Rows that were changed or deleted since it was made: some perhaps more often than once.
@@ -54,13 +56,6 @@ pub(crate) struct Sidecar {
     sealed: AtomicBool,
     /// Whether somebody will fold it.
     queued: AtomicBool,
-}
-
-/// What windows take of a budget, and what is reserved for them: some more, so that not every change asks for it.
-#[derive(Debug)]
-struct Memory {
-    reserved: Reservation,
-    used: usize,
 }
 
 /// How a change has ended.
@@ -102,9 +97,17 @@ pub(crate) struct SeenRow<'s> {
     view: &'s View,
     /// Whether the view sees all that was changed in the window.
     is_newest: bool,
+    /// A bit for each attribute of which there are patches; the last one for all that have none of their own.
+    patched: u64,
 }
 
 impl SeenRow<'_> {
+    /// Whether the value of an attribute may not be the body's.
+    #[inline]
+    pub(crate) fn may_differ(&self, attribute: usize) -> bool {
+        self.patched >> attribute.min(LAST_PATCHED) & 1 != 0
+    }
+
     /// Where the value of an attribute is, if it is not the body's.
     pub(crate) fn find(&self, attribute: usize) -> Option<(Values<'_>, usize)> {
         if !self.is_newest {
@@ -129,7 +132,7 @@ impl Sidecar {
             touched: AtomicU64::new(0),
             windows: (0..WINDOWS).map(|_| OnceLock::new()).collect(),
             left: AtomicU64::new(0),
-            memory: Mutex::new(Memory { reserved: budget.reserve(0, "update")?, used: 0 }),
+            memory: Memory::new(budget)?,
             changes: AtomicU64::new(0),
             changed_rows: AtomicUsize::new(0),
             sealed: AtomicBool::new(false),
@@ -153,32 +156,6 @@ impl Sidecar {
 
     fn window_mut(&self, number: usize) -> RwLockWriteGuard<'_, Window> {
         self.windows[number].get_or_init(Box::default).write().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// A change is about to take about so many bytes.
-    fn charge(&self, bytes: usize) -> Result<()> {
-        let mut memory = self.memory();
-        let used = memory.used + bytes;
-        if used > memory.reserved.bytes() {
-            memory.reserved.resize(used + MORE)?;
-        }
-        memory.used = used;
-        Ok(())
-    }
-
-    /// A window takes `after` bytes, that took `before`, of which `charged` are charged already.
-    fn settle(&self, before: usize, after: usize, charged: usize) {
-        let mut memory = self.memory();
-        let used = (memory.used + after).saturating_sub(before + charged);
-        memory.used = used;
-        // What was estimated too low by little is not worth an error.
-        if used > memory.reserved.bytes() || used + 4 * MORE < memory.reserved.bytes() {
-            let _ = memory.reserved.resize(used + MORE);
-        }
-    }
-
-    fn memory(&self) -> MutexGuard<'_, Memory> {
-        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The rows of a window that are alive for a view; none if all are.
@@ -222,7 +199,8 @@ impl Sidecar {
     pub(crate) fn seen<'s>(&'s self, row: usize, view: &'s View) -> Option<SeenRow<'s>> {
         let window = self.window(row / WINDOW).filter(|_| self.is_touched(row))?;
         let is_newest = window.versions.iter().all(|version| version.is_seen(view));
-        Some(SeenRow { window, row: row % WINDOW, view, is_newest })
+        let patched = window.patches.iter().fold(0, |bits, patch| bits | 1 << patch.attribute.min(LAST_PATCHED));
+        Some(SeenRow { window, row: row % WINDOW, view, is_newest, patched })
     }
 
     /// Whether a row is alive for a view.
@@ -248,20 +226,14 @@ impl Sidecar {
     pub(crate) fn change(&self, number: usize, change: &WindowChange<'_>, view: &View) -> Result<Changing> {
         let (stamp, statement) = view.own().expect("only transactions change rows");
         let (rows, estimate) = (RowSet::of(&change.rows), change.bytes());
-        self.charge(estimate)?;
-        let mut window = self.window_mut(number);
-        if let Err(conflict) = window.check(&rows, view) {
-            self.settle(0, 0, estimate);
-            return Ok(Changing::Refused(conflict));
-        }
-        if self.sealed.load(Ordering::Relaxed) {
-            self.settle(0, 0, estimate);
-            return Ok(Changing::Sealed);
-        }
-        self.changes.fetch_add(1, Ordering::Relaxed);
-        self.changed_rows.fetch_add(rows.count(), Ordering::Relaxed);
-        // Whoever sees the bit waits for the latch.
-        self.touched.fetch_or(1 << number, Ordering::AcqRel);
+        self.memory.charge(estimate)?;
+        let mut window = match self.begin_change(number, &rows, view) {
+            Ok(window) => window,
+            Err(refused) => {
+                self.memory.settle(0, 0, estimate);
+                return Ok(refused);
+            }
+        };
         let (mut before, mut after) = (0, 0);
         let mut version = Version::new(stamp.clone(), statement);
         match change.values {
@@ -290,6 +262,38 @@ impl Sidecar {
                 }
             }
         }
+        self.end_change(&mut window, version, view, (before, after, estimate));
+        Ok(Changing::Done)
+    }
+
+    /// The window, for rows of it to be changed: the view sees them as they are.
+    fn begin_change(
+        &self,
+        number: usize,
+        rows: &RowSet,
+        view: &View,
+    ) -> Result<RwLockWriteGuard<'_, Window>, Changing> {
+        let window = self.window_mut(number);
+        window.check(rows, view).map_err(Changing::Refused)?;
+        if self.sealed.load(Ordering::Relaxed) {
+            return Err(Changing::Sealed);
+        }
+        self.changes.fetch_add(1, Ordering::Relaxed);
+        self.changed_rows.fetch_add(rows.count(), Ordering::Relaxed);
+        // Whoever sees the bit waits for the latch.
+        self.touched.fetch_or(1 << number, Ordering::AcqRel);
+        Ok(window)
+    }
+
+    /// Keeps what rows were that were changed in a window. Its patches have taken `before` bytes and take `after`; what is charged for the
+    /// change is an estimate.
+    fn end_change(
+        &self,
+        window: &mut Window,
+        version: Version,
+        view: &View,
+        (mut before, mut after, estimate): (usize, usize, usize),
+    ) {
         after += version.bytes();
         window.versions.push(version);
         if window.versions.len() >= window.needed.max(MANY_VERSIONS) {
@@ -298,8 +302,7 @@ impl Sidecar {
             window.needed = 2 * window.versions.len();
             after += window.version_bytes();
         }
-        self.settle(before, after, estimate);
-        Ok(Changing::Done)
+        self.memory.settle(before, after, estimate);
     }
 
     /// Takes back what a transaction has done in a window in statements from `first` on.
@@ -324,7 +327,7 @@ impl Sidecar {
             }
         }
         patches.retain(|patch| !patch.rows().is_empty());
-        self.settle(bytes, window.bytes(), 0);
+        self.memory.settle(bytes, window.bytes(), 0);
         revived
     }
 
@@ -355,18 +358,19 @@ impl Sidecar {
         let mut window = self.window_mut(number);
         let mut dead = Bits::default();
         let mut later = None;
-        let bytes = window.bytes();
+        let mut gone = 0;
         window.versions.retain(|version| {
             let committed = version.stamp.committed();
             let goes = committed.is_some_and(|timestamp| timestamp <= oldest);
             if goes {
+                gone += version.bytes();
                 version.deleted.add_to(&mut dead);
             } else {
                 later = later.max(committed);
             }
             !goes
         });
-        self.settle(bytes, window.bytes(), 0);
+        self.memory.settle(gone, 0, 0);
         (dead, later)
     }
 

@@ -1,9 +1,11 @@
 //! Statistics kept at load: bounds and null counts per chunk and table, distinct sketches, and a sample.
 //!
-//! The worker that fills a chunk summarises it; a commit merges the summaries, so they describe committed rows only.
+//! The worker that fills a chunk summarises it; a commit merges the summaries, so they describe committed rows only. Of rows that
+//! come one by one, bounds are widened before anybody sees them, and distinct values counted when somebody asks.
 
 mod bounds;
 mod distinct;
+mod known;
 mod sample;
 mod sketch;
 #[cfg(test)]
@@ -11,6 +13,7 @@ mod tests;
 
 pub(crate) use bounds::used_entries;
 pub use bounds::{Bounds, ValueRange};
+pub(crate) use known::Known;
 pub use sample::SAMPLE_ROWS;
 pub(crate) use sample::Sample;
 pub use sketch::Sketch;
@@ -43,29 +46,9 @@ impl Summary {
         Self { rows: 0, columns: vec![ColumnSummary::default(); attributes] }
     }
 
-    /// Adds the rows `rows` of columns that end with them, and returns the bounds of these rows.
-    pub(crate) fn add<'a>(&mut self, columns: impl Iterator<Item = Values<'a>>, rows: Range<usize>) -> Box<[Bounds]> {
-        let columns: Vec<Values<'a>> = columns.collect();
-        let bounds = self.add_bounds(columns.iter().copied(), rows.clone(), Bounds::of);
-        for (attribute, (column, bounds)) in columns.into_iter().zip(&bounds).enumerate() {
-            self.add_distinct(attribute, column, rows.start, bounds);
-        }
-        bounds
-    }
-
-    /// Adds the row that columns end with, and widens these bounds for it, which are within what is known of the columns.
-    pub(crate) fn add_row<'a>(&mut self, columns: impl Iterator<Item = Values<'a>>, row: usize, bounds: &mut [Bounds]) {
-        self.rows += 1;
-        for ((summary, column), bounds) in self.columns.iter_mut().zip(columns).zip(bounds) {
-            if bounds.add(column, row) {
-                summary.bounds.add(column, row);
-            }
-            distinct::add_one(&mut summary.sketch, column, row);
-        }
-    }
-
-    /// As [`add`](Self::add), but for the distinct values: [`add_distinct`](Self::add_distinct) wants them of each column,
-    /// and [`add_range`](Self::add_range) the ranges that `bounds_of` has left.
+    /// Adds the rows `rows` of columns that end with them, and returns the bounds of these rows; but for the distinct values:
+    /// [`add_distinct`](Self::add_distinct) wants them of each column, and [`add_range`](Self::add_range) the ranges that
+    /// `bounds_of` has left.
     pub(crate) fn add_bounds<'a>(
         &mut self,
         columns: impl Iterator<Item = Values<'a>>,

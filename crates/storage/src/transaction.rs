@@ -1,5 +1,6 @@
 //! Transactions: what they have done, how they end, and whether they may.
 
+mod done;
 mod effects;
 mod log;
 #[cfg(test)]

@@ -223,20 +223,20 @@ impl Run<'_> {
         places.iter().zip(row).for_each(|(&place, value)| self.frame[place] = value.clone());
     }
 
-    /// A value of a row that is looked at.
-    fn put(&mut self, place: Place, value: Value) -> Option<()> {
-        if let Value::Str(text) = &value {
-            self.left_bytes = self.left_bytes.checked_sub(text.len())?;
-        }
-        self.frame[place] = value;
-        Some(())
-    }
-
     /// One more row is looked at.
     fn look(&mut self) -> Option<()> {
         self.left = self.left.checked_sub(1)?;
         Some(())
     }
+}
+
+/// Puts a value of a row that is looked at into the frame; none if texts are more than the bytes that are left.
+fn put(frame: &mut [Value], left_bytes: &mut usize, place: Place, value: Value) -> Option<()> {
+    if let Value::Str(text) = &value {
+        *left_bytes = left_bytes.checked_sub(text.len())?;
+    }
+    frame[place] = value;
+    Some(())
 }
 
 impl Scope for Run<'_> {

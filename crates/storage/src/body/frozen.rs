@@ -329,6 +329,19 @@ impl Frozen {
         unsafe { Values::new(self.header.physical, address, 1) }
     }
 
+    /// The value of a row, if it is not NULL and the column has numbers of at most 64 bits.
+    #[inline]
+    pub(crate) fn number(&self, row: usize) -> Option<i64> {
+        let Header { scheme, width, base, divisor, has_null, .. } = self.header;
+        assert!(row < self.header.rows);
+        if scheme != Scheme::Numbers {
+            return None;
+        }
+        let code = if width == 0 { 1 } else { with_code!(width, C => self.codes::<C>()[row].code()) };
+        let place = code.checked_sub(u64::from(has_null))?;
+        i64::try_from(base.wrapping_add(i128::from(place) * i128::from(divisor))).ok()
+    }
+
     /// The value of a row, of a column of that type.
     pub(crate) fn value(&self, row: usize, sql_type: SqlType) -> Value {
         let Header { scheme, width, base, divisor, has_null, .. } = self.header;

@@ -37,6 +37,21 @@ impl HashIndex {
     }
 }
 
+impl HashIndex {
+    /// Enters one key, unless it is taken.
+    fn enter(&self, hash: u64, key: &[u8], row: RowId, alive: &dyn Fn(RowId) -> Liveness) -> Result<Option<Taken>> {
+        let mut partition = self.partitions[partition_of(hash)].write().unwrap_or_else(PoisonError::into_inner);
+        let rows = partition.entry(key.into()).or_default();
+        let mut taken = rows.iter().map(|&by| Taken { row, by, liveness: alive(by) });
+        if let Some(taken) = taken.find(|taken| taken.liveness != Liveness::Dead) {
+            return Ok(Some(taken));
+        }
+        self.resize(|bytes| bytes + key.len() + ENTRY)?;
+        rows.push(row);
+        Ok(None)
+    }
+}
+
 impl UniqueIndex for HashIndex {
     fn bytes(&self) -> usize {
         self.memory.lock().unwrap_or_else(PoisonError::into_inner).bytes()
@@ -74,16 +89,21 @@ impl UniqueIndex for HashIndex {
             let row = first.plus(number);
             key.clear();
             keys.encode(number, &mut key);
-            let mut partition = self.partitions[partition_of(hash)].write().unwrap_or_else(PoisonError::into_inner);
-            let rows = partition.entry(key.as_slice().into()).or_default();
-            let taken = rows.iter().map(|&by| Taken { row, by, liveness: alive(by) });
-            if let Some(taken) = taken.into_iter().find(|taken| taken.liveness != Liveness::Dead) {
+            if let Some(taken) = self.enter(hash, &key, row, alive)? {
                 return Ok(Some(taken));
             }
-            self.resize(|bytes| bytes + key.len() + ENTRY)?;
-            rows.push(row);
         }
         Ok(None)
+    }
+
+    fn insert_one(
+        &self,
+        key: OneKey<'_>,
+        row: RowId,
+        _: &dyn Rows,
+        alive: &dyn Fn(RowId) -> Liveness,
+    ) -> Result<Option<Taken>> {
+        self.enter(key.hash(), &key.encoded(), row, alive)
     }
 
     fn remove(&self, keys: &Keys<'_>, first: RowId) {

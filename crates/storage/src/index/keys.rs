@@ -2,11 +2,11 @@
 
 use std::ops::Range;
 
-use types::ops::hash::{combine, hash_f64};
+use types::ops::hash::{combine, hash_f64, hash_i64};
 use types::{Interval, Physical, Str};
 
 use crate::body::Cell;
-use crate::hash::{PARTITIONS, each_hash, equal_values, hash_keys, partition_of};
+use crate::hash::{PARTITIONS, equal_values, hash_keys, hash_one, partition_of};
 use crate::{ChunkReader, Scratch, WINDOW};
 
 /// So many keys are hashed value by value; windows are decoded for more.
@@ -54,12 +54,10 @@ impl<'a> Keys<'a> {
     }
 
     /// The hash of the key of one row of the chunk.
-    fn hash(&self, row: usize) -> u64 {
-        let of_attribute = |&attribute: &usize| {
-            let (mut cell, mut hash) = (Cell::default(), 0);
-            let (values, at) = self.reader.cell(attribute, row, &mut cell);
-            each_hash(values, at, at + 1, |_, found| hash = found);
-            hash
+    pub(super) fn hash(&self, row: usize) -> u64 {
+        let of_attribute = |&attribute: &usize| match self.reader.whole(attribute, row) {
+            Some(number) => hash_i64(number),
+            None => self.reader.show(attribute, row, hash_one),
         };
         self.attributes.iter().map(of_attribute).reduce(combine).unwrap_or(0)
     }
@@ -67,10 +65,8 @@ impl<'a> Keys<'a> {
     /// Whether key `number` is that of a row of another chunk.
     pub fn is_key_of(&self, number: usize, reader: &ChunkReader, attributes: &[usize], row: usize) -> bool {
         self.attributes.iter().zip(attributes).all(|(&mine, &theirs)| {
-            let (mut a, mut b) = (Cell::default(), Cell::default());
-            let (a, i) = self.reader.cell(mine, self.rows.start + number, &mut a);
-            let (b, j) = reader.cell(theirs, row, &mut b);
-            equal_values(a, i, b, j)
+            let own = self.rows.start + number;
+            self.reader.show(mine, own, |a, i| reader.show(theirs, row, |b, j| equal_values(a, i, b, j)))
         })
     }
 

@@ -1,11 +1,11 @@
 //! One key by itself, for lookups that take no column.
 
 use types::ops::hash::{combine, hash_i64};
-use types::{Physical, Str};
+use types::{Physical, Str, Value};
 
 use crate::ChunkReader;
-use crate::body::Cell;
 use crate::hash::hash_text;
+use crate::values::Values;
 
 /// A value of a key, as it lies in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub enum KeyPart<'a> {
     Text(&'a str),
 }
 
-impl KeyPart<'_> {
+impl<'a> KeyPart<'a> {
     /// Its hash, as [`Keys`](super::Keys) have it.
     fn hash(&self) -> u64 {
         match *self {
@@ -34,16 +34,41 @@ impl KeyPart<'_> {
 
     /// Whether it is the value of a row as it was appended: keys do not change.
     fn is_value_of(&self, reader: &ChunkReader, attribute: usize, row: usize) -> bool {
-        let mut cell = Cell::default();
-        let (values, at) = reader.cell(attribute, row, &mut cell);
-        match (*self, values.physical()) {
-            (Self::I16(value), Physical::I16) => values.get::<i16>(at) == value,
-            (Self::I32(value), Physical::I32) => values.get::<i32>(at) == value,
-            (Self::I64(value), Physical::I64) => values.get::<i64>(at) == value,
-            // SAFETY: the reader pins the payload of its texts.
-            (Self::Text(text), Physical::Str) => unsafe { values.get::<Str>(at).bytes() == text.as_bytes() },
-            _ => false,
+        let number = match *self {
+            Self::I16(value) => value.into(),
+            Self::I32(value) => value.into(),
+            Self::I64(value) => value,
+            Self::Text(text) => {
+                let is_text = |values: Values<'_>, at| {
+                    // SAFETY: the reader pins the payload of its texts.
+                    values.physical() == Physical::Str && unsafe { values.get::<Str>(at).bytes() == text.as_bytes() }
+                };
+                return reader.show(attribute, row, is_text);
+            }
+        };
+        match reader.whole(attribute, row) {
+            Some(value) => value == number,
+            None => reader.show(attribute, row, |values, at| match values.physical() {
+                Physical::I16 => i64::from(values.get::<i16>(at)) == number,
+                Physical::I32 => i64::from(values.get::<i32>(at)) == number,
+                Physical::I64 => values.get::<i64>(at) == number,
+                _ => false,
+            }),
         }
+    }
+
+    /// A value of the layout; none if no key that is looked up by itself has such parts.
+    #[inline]
+    pub(crate) fn of(value: &'a Value, physical: Physical) -> Option<Self> {
+        Some(match (value, physical) {
+            (Value::Int(value), Physical::I16) => Self::I16(*value as i16),
+            (Value::Int(value), Physical::I32) => Self::I32(*value as i32),
+            (Value::Date(value) | Value::Enum(value), Physical::I32) => Self::I32(*value),
+            (Value::Int(value) | Value::Timestamp(value), Physical::I64) => Self::I64(*value),
+            (Value::Decimal(value), Physical::I64) => Self::I64(*value as i64),
+            (Value::Str(text), Physical::Str) => Self::Text(text),
+            _ => return None,
+        })
     }
 
     /// Writes its bytes as [`Keys::encode`](super::Keys::encode) does.

@@ -37,7 +37,8 @@ pub struct RowIndex {
     parts: Vec<(IndexPart, Physical)>,
     /// Missing until it was built.
     entries: OnceLock<Entries>,
-    writer: Mutex<()>,
+    /// Held by who changes it, with the last key that was entered in a tree, if that is still there.
+    writer: Mutex<Vec<u8>>,
     /// Those who look into the tree.
     looking: Looking,
     /// Views from this moment on find all their rows in it.
@@ -92,7 +93,7 @@ impl Keyed<'_> {
 }
 
 /// The right to change an index.
-pub(crate) type Writing<'a> = MutexGuard<'a, ()>;
+pub(crate) type Writing<'a> = MutexGuard<'a, Vec<u8>>;
 
 impl RowIndex {
     /// An index that has no tree yet.
@@ -199,19 +200,23 @@ impl RowIndex {
         self.writer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn with_row(key: &[u8], row: RowId) -> Vec<u8> {
-        let mut with_row = Vec::with_capacity(key.len() + size_of::<u64>());
-        with_row.extend_from_slice(key);
-        WithRow::<Keyed<'_>>::extend(&mut with_row, row.to_bits());
-        with_row
-    }
-
-    /// Enters a row.
-    pub(crate) fn insert(&self, _: &Writing<'_>, rows: &dyn KeyRows, key: &[u8], row: RowId) -> Result<()> {
+    /// Enters a row. In a tree, its id is behind its key for a while.
+    pub(crate) fn insert(
+        &self,
+        last: &mut Writing<'_>,
+        rows: &dyn KeyRows,
+        key: &mut Vec<u8>,
+        row: RowId,
+    ) -> Result<()> {
         let keyed = self.keyed(rows);
         match self.entries.get() {
             Some(Entries::Tree(tree)) => {
-                tree.writer(&WithRow(keyed)).insert(&Self::with_row(key, row), row.to_bits())?;
+                let own = key.len();
+                WithRow::<Keyed<'_>>::extend(key, row.to_bits());
+                tree.writer(&WithRow(keyed)).insert_near(key, row.to_bits(), last)?;
+                // Rows often come in the order of some key.
+                last.clone_from(key);
+                key.truncate(own);
                 Ok(())
             }
             Some(Entries::Hash(entries)) => entries.insert(key, row, &|row, to| keyed.write_key(row, to)),
@@ -220,10 +225,12 @@ impl RowIndex {
     }
 
     /// Removes a row if it is there.
-    pub(crate) fn remove(&self, _: &Writing<'_>, rows: &dyn KeyRows, key: &[u8], row: RowId) {
+    pub(crate) fn remove(&self, last: &mut Writing<'_>, rows: &dyn KeyRows, key: &mut Vec<u8>, row: RowId) {
+        last.clear();
         match self.entries.get() {
             Some(Entries::Tree(tree)) => {
-                tree.writer(&WithRow(self.keyed(rows))).remove(&Self::with_row(key, row), row.to_bits());
+                WithRow::<Keyed<'_>>::extend(key, row.to_bits());
+                tree.writer(&WithRow(self.keyed(rows))).remove(key, row.to_bits());
             }
             Some(Entries::Hash(entries)) => entries.remove(key, row),
             None => {}

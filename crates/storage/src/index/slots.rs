@@ -104,6 +104,12 @@ impl Table {
             let reader = stored.rows.reader(last.chunk(), last.offset() + 1);
             for run in of_chunk.chunk_by(|a, b| a.offset() + 1 == b.offset()) {
                 let from = run[0].offset();
+                if let [row] = run {
+                    let hash = Keys::new(&reader, stored.attributes, from..from + 1).hash(from);
+                    let at = self.place(hash, |_| false);
+                    self.slots[at] = slot(hash, *row);
+                    continue;
+                }
                 let hashes = Keys::new(&reader, stored.attributes, from..from + run.len()).hashes();
                 for (&row, hash) in run.iter().zip(hashes) {
                     let at = self.place(hash, |_| false);
@@ -130,6 +136,10 @@ impl SlotIndex {
     }
     fn write(&self, partition: usize) -> RwLockWriteGuard<'_, Table> {
         self.partitions[partition].write().unwrap_or_else(PoisonError::into_inner)
+    }
+    fn has_key(&self, row: RowId, key: OneKey<'_>, rows: &dyn Rows) -> bool {
+        let reader = rows.reader(row.chunk(), row.offset() + 1);
+        key.is_key_of(&reader, &self.attributes, row.offset())
     }
     fn stored<'a>(&'a self, rows: &'a dyn Rows) -> Stored<'a> {
         Stored { attributes: &self.attributes, rows }
@@ -188,11 +198,7 @@ impl UniqueIndex for SlotIndex {
         if table.entries == 0 {
             return None;
         }
-        let has_key = |row: RowId| {
-            let reader = rows.reader(row.chunk(), row.offset() + 1);
-            key.is_key_of(&reader, &self.attributes, row.offset())
-        };
-        let at = table.place(hash, |row| sees(row) && has_key(row));
+        let at = table.place(hash, |row| sees(row) && self.has_key(row, key, rows));
         (table.slots[at] != 0).then(|| id(table.slots[at]))
     }
 
@@ -232,6 +238,31 @@ impl UniqueIndex for SlotIndex {
             Ok::<(), base::Error>(())
         })?;
         Ok(taken)
+    }
+
+    fn insert_one(
+        &self,
+        key: OneKey<'_>,
+        row: RowId,
+        rows: &dyn Rows,
+        alive: &dyn Fn(RowId) -> Liveness,
+    ) -> Result<Option<Taken>> {
+        let hash = key.hash();
+        let mut table = self.write(crate::partition_of(hash));
+        table.reserve(1, &self.stored(rows))?;
+        let mut liveness = Liveness::Dead;
+        let at = table.place(hash, |other| {
+            self.has_key(other, key, rows) && {
+                liveness = alive(other);
+                liveness != Liveness::Dead
+            }
+        });
+        if table.slots[at] != 0 {
+            return Ok(Some(Taken { row, by: id(table.slots[at]), liveness }));
+        }
+        table.entries += 1;
+        table.slots[at] = slot(hash, row);
+        Ok(None)
     }
 
     fn remove(&self, keys: &Keys<'_>, first: RowId) {

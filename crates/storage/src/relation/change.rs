@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use base::{Error, Result};
+use types::{Datum, Value};
 
 use super::zone::null_refused;
 use super::{Commit, Relation, Snapshot, WindowRows};
@@ -100,6 +101,59 @@ impl Relation {
         Ok(())
     }
 
+    /// Changes one row, to values of the attributes' types; none: it is deleted.
+    pub(crate) fn change_row(&self, id: RowId, values: Option<&[(usize, &Value)]>, view: &View) -> Result<(), Refused> {
+        base::statement::check()?;
+        let chunk = self.directory.get(id.chunk());
+        if let Some(values) = values {
+            self.widen_for_row(chunk, values);
+        }
+        loop {
+            match chunk.make_sidecar(&self.budget)?.change_row(id.offset(), values, &self.schema, view)? {
+                Changing::Done => break,
+                Changing::Refused(conflict) => return Err(Refused::Conflict(conflict)),
+                // There is another one by now.
+                Changing::Sealed => {}
+            }
+        }
+        if values.is_none() {
+            self.dead.fetch_add(1, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    /// As [`widen`](Self::widen), for one row.
+    fn widen_for_row(&self, chunk: &StoredChunk, values: &[(usize, &Value)]) {
+        let attributes = self.schema.attributes();
+        let datum = |attribute: usize, value| Datum::new(value, attributes[attribute].sql_type);
+        if chunk.is_widened_for(|widened| {
+            values.iter().all(|&(attribute, value)| widened[attribute].has(Values::from(&datum(attribute, value)), 0))
+        }) {
+            return;
+        }
+        let mut live = lock(&self.live);
+        for &(attribute, value) in values {
+            live.summary.columns[attribute].bounds.add(Values::from(&datum(attribute, value)), 0);
+        }
+        drop(live);
+        chunk.widen_changed_by(|widened| {
+            for &(attribute, value) in values {
+                widened[attribute].add(Values::from(&datum(attribute, value)), 0);
+            }
+        });
+        self.widened.fetch_add(1, Ordering::Release);
+    }
+
+    /// Error 23502 if a row gets NULL where the schema refuses it; `row` is what it has now.
+    pub(crate) fn check_new_nulls(&self, values: &[(usize, &Value)], row: &dyn Fn() -> Vec<Value>) -> Result<()> {
+        let refused =
+            |(attribute, value): &&(usize, &Value)| value.is_null() && self.schema.attributes()[*attribute].not_null;
+        let Some((attribute, _)) = values.iter().find(refused) else { return Ok(()) };
+        let mut row = row();
+        values.iter().for_each(|(attribute, value)| row[*attribute] = (*value).clone());
+        Err(null_refused(self, &self.schema, &self.schema.attributes()[*attribute].name, &row))
+    }
+
     fn change_window(
         &self,
         chunk: &StoredChunk,
@@ -151,18 +205,10 @@ impl Relation {
     /// Widens what is known of a chunk and of the relation for values that rows get, before anybody can see one: of the relation first,
     /// so that the bounds of a chunk are always within those.
     fn widen(&self, chunk: &StoredChunk, columns: &[(usize, Values<'_>)], places: &[u32]) {
-        if let [place] = places {
-            let place = *place as usize;
-            if chunk.is_widened_for_row(columns, place) {
-                return;
-            }
-            let mut live = lock(&self.live);
-            for (attribute, values) in columns {
-                live.summary.columns[*attribute].bounds.add(*values, place);
-            }
-            drop(live);
-            chunk.widen_for_row(columns, place);
-            self.widened.fetch_add(1, Ordering::Release);
+        if let [place] = places
+            && chunk
+                .is_widened_for(|widened| columns.iter().all(|(a, values)| widened[*a].has(*values, *place as usize)))
+        {
             return;
         }
         let bounds = |(attribute, values): &(usize, Values<'_>)| {
@@ -183,7 +229,9 @@ impl Relation {
             live.summary.columns[*attribute].bounds.merge(bounds);
         }
         drop(live);
-        chunk.widen_changed(bounds.iter());
+        chunk.widen_changed_by(|widened| {
+            bounds.iter().for_each(|(attribute, bounds)| widened[*attribute].merge(bounds))
+        });
         self.widened.fetch_add(1, Ordering::Release);
     }
 

@@ -9,13 +9,15 @@
 //! Only step 3 is visible. Whatever ends a commit before it, an error or a panic, undoes it: the index forgets the new
 //! entries, the zone's chunks have the rows that they had, and chunks that got numbers stay empty.
 
+mod row;
+
 use std::ops::Range;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Weak};
 
 use base::memory::Reservation;
 use base::{Error, Result};
-use types::{Chunk, Datum};
+use types::Chunk;
 
 use super::change::Refused;
 use super::indexes::Twice;
@@ -26,15 +28,14 @@ use super::{Append, Change, Record, Relation};
 use crate::body::Body;
 use crate::chunk::StoredChunk;
 use crate::clock::{Conflict, Stamp, What, Written};
-use crate::index::{Keys, Liveness, Taken};
+use crate::index::{Keys, Liveness, RowIndex, Taken};
 use crate::lock::lock;
 use crate::open::{OpenChunk, Rows};
 use crate::statistics::{Bounds, Summary};
 
 use crate::{ChunkReader, RowId};
 
-/// Above this many rows, bounds are found before the lock that readers of views take, and distinct values are left to the
-/// backlog.
+/// Above this many rows, bounds are found before the lock that readers of views take.
 const MANY_ROWS: usize = 4096;
 
 /// Rows `from..to` of a chunk, which nobody sees yet.
@@ -66,9 +67,13 @@ pub(crate) struct Commit {
     readers: Arc<()>,
     /// Chunks that will not grow any more, with their memory: complete ones and former tails.
     closed: Vec<(usize, usize, Closed)>,
-    /// Rows of which the distinct values are left to the backlog, once they are committed: till then they may be taken back, and with
+    /// Rows of which the distinct values are left for later, once they are committed: till then they may be taken back, and with
     /// them the memory that they lie in.
     left: Vec<(usize, Range<usize>)>,
+    /// The ordered indexes, as of so many that the relation has had.
+    indexes: (usize, Vec<Weak<RowIndex>>),
+    /// Memory for keys of single rows.
+    key: Vec<u8>,
     published: bool,
 }
 
@@ -91,6 +96,8 @@ impl Commit {
             readers: Arc::default(),
             closed: Vec::new(),
             left: Vec::new(),
+            indexes: (0, Vec::new()),
+            key: Vec::new(),
             published: false,
         }
     }
@@ -141,19 +148,21 @@ impl Commit {
     /// Copies rows to the chunk that grows, which has room for them.
     pub(super) fn extend(&mut self, part: usize, chunk: &Chunk) -> Result<()> {
         let rows = chunk.rows();
-        self.tail_for(part, rows).open.append(chunk, &Rows::Range(0..rows))
+        self.tail_for(part, rows)?.open.append(chunk, &Rows::Range(0..rows))
     }
 
-    /// The chunk that grows, which is about to get so many rows.
-    fn tail_for(&mut self, part: usize, rows: usize) -> &mut Tail {
+    /// The chunk that grows, which is about to get so many rows, and has the memory for their values.
+    fn tail_for(&mut self, part: usize, rows: usize) -> Result<&mut Tail> {
         let tail = self.zone.tails[part].as_mut().expect("there is room in it");
+        // What is noted from here on will be written, or else others would write to rows that are given up.
+        tail.open.make_room(rows)?;
         let (number, from) = (tail.number, tail.open.rows());
         // Noted first: an error in between is undone as well.
         match self.written.iter_mut().rev().find(|w| w.number == number) {
             Some(written) => written.to = from + rows,
             None => self.written.push(Placed { number, part, from, to: from + rows, known: from, entered: from }),
         }
-        tail
+        Ok(tail)
     }
 
     /// Lets the chunk of a part grow no more.
@@ -175,7 +184,12 @@ impl Commit {
         let rows = self.rows();
         let written = self.written();
         let check = || relation.check_unclaimed(None);
-        let published = relation.clock.commit_alone(check, |timestamp| self.publish(timestamp), || written);
+        let publish = |timestamp| {
+            let changes = self.changes();
+            self.publish(timestamp);
+            changes
+        };
+        let published = relation.clock.commit_alone(check, publish, || written);
         drop(self);
         drop(keys);
         published.map(|changes| Record::new(rows, changes)).map_err(|conflict| conflict.error())
@@ -226,21 +240,6 @@ impl Commit {
     pub(crate) fn placed_by(&self, statement: u32) -> Vec<(usize, Range<usize>)> {
         let of_it = self.steps.iter().filter(|step| step.0 == statement);
         of_it.map(|(_, chunk, rows)| (*chunk, rows.clone())).collect()
-    }
-
-    /// Places one row of a statement behind those that are there and enters its key; false if there is no room, and nothing is
-    /// done.
-    pub(crate) fn add_row(&mut self, row: &[Datum<'_>], stamp: &Arc<Stamp>, statement: u32) -> Result<bool, Refused> {
-        let [Some(tail)] = self.zone.tails.as_slice() else { return Ok(false) };
-        if tail.open.room() == 0 {
-            return Ok(false);
-        }
-        let from = tail.open.rows();
-        // Noted first: after an error it has to be forgotten.
-        self.steps.push((statement, tail.number, from..from + 1));
-        self.tail_for(0, 1).open.append_row(row)?;
-        self.prepare(None, stamp)?;
-        Ok(true)
     }
 
     /// The rows that statements from number `first` on have placed: they are this commit's no more, but stay where they are.
@@ -352,19 +351,14 @@ impl Commit {
         Ok(())
     }
 
-    /// Bounds of rows that no worker has summarised; their distinct values, too, unless these are `left`.
-    fn summarise(&self, into: &mut Summary, left: bool) {
+    /// Bounds of rows that no worker has summarised.
+    fn summarise(&self, into: &mut Summary) {
         for written in self.written.iter().filter(|w| w.known < w.to) {
             let chunk = self.relation.directory.get(written.number);
             let body = chunk.pin();
             let values = |a| body.values(a, written.to).expect("chunks that grow lie in arrays");
             let columns = (0..self.relation.schema.attributes().len()).map(values);
-            let rows = written.known..written.to;
-            if rows.len() == 1 && !left {
-                into.add_row(columns, rows.start, &mut chunk.widening());
-                continue;
-            }
-            chunk.widen(&if left { into.add_bounds(columns, rows, Bounds::of) } else { into.add(columns, rows) });
+            chunk.widen(&into.add_bounds(columns, written.known..written.to, Bounds::of));
         }
     }
 
@@ -375,28 +369,24 @@ impl Commit {
         let unsummarised = self.written.iter().map(|w| w.to - w.known).sum::<usize>();
         let many = unsummarised > MANY_ROWS;
         if many {
-            self.summarise(summary.get_or_insert_with(|| Summary::new(relation.schema.attributes().len())), true);
+            self.summarise(summary.get_or_insert_with(|| Summary::new(relation.schema.attributes().len())));
         }
         let mut live = lock(&relation.live);
         if let Some(summary) = &summary {
             live.summary.merge(summary);
         }
         if !many {
-            self.summarise(&mut live.summary, false);
+            self.summarise(&mut live.summary);
         }
         drop(live);
-        if many {
-            let unknown = self.written.iter().filter(|w| w.known < w.to);
-            self.left.extend(unknown.map(|w| (w.number, w.known..w.to)));
-        }
-        self.written.iter_mut().for_each(|w| w.known = w.to);
+        let unknown = self.written.iter_mut().filter(|w| w.known < w.to);
+        self.left.extend(unknown.map(|w| (w.number, std::mem::replace(&mut w.known, w.to)..w.to)));
         relation.widened.fetch_add(1, Ordering::Release);
     }
 
     /// Makes the rows visible to those who see that moment. Nothing fails here.
-    pub(crate) fn publish(&mut self, timestamp: u64) -> Vec<Change> {
+    pub(crate) fn publish(&mut self, timestamp: u64) {
         let relation = self.relation.clone();
-        let changes = self.changes();
         let oldest = relation.clock.oldest();
         let mut live = lock(&relation.live);
         self.written.iter().for_each(|w| live.sample.extend(w.number, w.from, w.to));
@@ -405,8 +395,7 @@ impl Commit {
         self.written.iter().for_each(|w| drop(live.pending.remove(&(w.number as u32))));
         self.show(&mut live, timestamp, oldest);
         self.published = true;
-        self.seal();
-        changes
+        self.seal(&mut live);
     }
 
     /// What a log has to hold of the commit.
@@ -442,11 +431,12 @@ impl Commit {
 
     /// Hands the memory over to the relation, and what is to be frozen or sketched to its backlog: before anybody who sees the rows
     /// can ask for their statistics.
-    fn seal(&mut self) {
+    fn seal(&mut self, live: &mut Live) {
         let is_closed = |number: usize| self.closed.iter().any(|closed| closed.0 == number);
         let left = std::mem::take(&mut self.left);
-        let grows = left.iter().filter(|(number, _)| !is_closed(*number));
-        grows.for_each(|(number, rows)| self.relation.backlog.push_grown(*number, rows));
+        for (number, rows) in left.into_iter().filter(|(number, _)| !is_closed(*number)) {
+            self.relation.leave_distinct(live, number, rows);
+        }
         for (number, _, closed) in self.closed.drain(..) {
             let (mut memory, frozen) = match closed {
                 Closed::Complete { memory, frozen } => (memory, frozen),

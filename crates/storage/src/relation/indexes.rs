@@ -19,7 +19,6 @@ use types::Physical;
 use super::change::Refused;
 use super::zone::text;
 use super::{Relation, Snapshot};
-use crate::body::Cell;
 use crate::clock::{Conflict, Stamp, View};
 use crate::index::row_index::{KeyRows, empty};
 use crate::index::{IndexDefinition, IndexMethod, IndexPart, Liveness, RowIndex, Unique};
@@ -68,9 +67,7 @@ impl Relation {
             let mut show = |values: Values<'_>, at: usize| show(number, values, at);
             let changed = sidecar.as_ref();
             if !changed.is_some_and(|sidecar| sidecar.with_newest(attribute, row.offset(), &mut show)) {
-                let mut cell = Cell::default();
-                let (values, at) = body.cell(attribute, row.offset(), &mut cell);
-                show(values, at);
+                body.show(attribute, row.offset(), show);
             }
         }
     }
@@ -87,13 +84,36 @@ impl Relation {
 
     /// Whether it ever had an index.
     pub(super) fn is_indexed(&self) -> bool {
-        self.is_indexed.load(std::sync::atomic::Ordering::Acquire)
+        self.indexes_made() != 0
+    }
+
+    /// How many indexes it has had: whoever knows those of then knows all.
+    pub(super) fn indexes_made(&self) -> usize {
+        self.indexes_made.load(std::sync::atomic::Ordering::Acquire)
+    }
+
+    /// The indexes, as long as somebody has them.
+    pub(super) fn known_indexes(&self) -> Vec<Weak<RowIndex>> {
+        self.indexes.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Whether the attribute is part of some key, so that a row with another value of it is another row.
     pub fn is_key(&self, attribute: usize) -> bool {
-        let in_index = |index: &Arc<RowIndex>| index.definition().is_of(attribute);
-        self.schema.primary_key().contains(&attribute) || self.indexes().iter().any(in_index)
+        self.has_key_of([attribute].into_iter())
+    }
+
+    /// Whether one of the attributes is.
+    pub(crate) fn has_key_of(&self, mut attributes: impl Iterator<Item = usize> + Clone) -> bool {
+        let in_index = |index: Arc<RowIndex>| attributes.clone().any(|attribute| index.definition().is_of(attribute));
+        self.is_indexed()
+            && self
+                .indexes
+                .read()
+                .unwrap_or_else(PoisonError::into_inner)
+                .iter()
+                .filter_map(Weak::upgrade)
+                .any(in_index)
+            || attributes.any(|attribute| self.schema.primary_key().contains(&attribute))
     }
 
     /// A transaction begins to change rows.
@@ -145,7 +165,7 @@ impl Relation {
         indexes.retain(|index| index.strong_count() > 0);
         indexes.push(Arc::downgrade(&index));
         drop(indexes);
-        self.is_indexed.store(true, std::sync::atomic::Ordering::Release);
+        self.indexes_made.fetch_add(1, std::sync::atomic::Ordering::Release);
         let snapshot = snapshot(self.clock.view());
         drop(keys);
         drop(writers);
@@ -162,7 +182,7 @@ impl Relation {
         index.build(empty(&self.budget, index.definition().method)?);
         index.complete(0);
         self.indexes.write().unwrap_or_else(PoisonError::into_inner).push(Arc::downgrade(&index));
-        self.is_indexed.store(true, std::sync::atomic::Ordering::Release);
+        self.indexes_made.fetch_add(1, std::sync::atomic::Ordering::Release);
         Ok(index)
     }
 
@@ -225,7 +245,7 @@ impl Relation {
         stamp: Option<&Arc<Stamp>>,
     ) -> Result<Option<(RowId, Twice)>> {
         for index in self.indexes() {
-            let writing = index.write()?;
+            let mut writing = index.write()?;
             let mut key = Vec::with_capacity(USUAL_KEY);
             for row in rows.clone().map(|row| RowId::new(chunk, row)) {
                 key.clear();
@@ -241,7 +261,7 @@ impl Relation {
                         return Ok(Some((row, Twice { index, by, liveness })));
                     }
                 }
-                index.insert(&writing, self, &key, row)?;
+                index.insert(&mut writing, self, &mut key, row)?;
             }
         }
         Ok(None)
@@ -250,12 +270,12 @@ impl Relation {
     /// Removes rows of a chunk from all ordered indexes, and waits for those who may be looking at them.
     pub(super) fn forget_in_indexes<I: Iterator<Item = usize>>(&self, chunk: usize, rows: impl Fn() -> I) {
         for index in self.indexes() {
-            let writing = index.write_at_last();
+            let mut writing = index.write_at_last();
             let mut key = Vec::with_capacity(USUAL_KEY);
             for row in rows().map(|row| RowId::new(chunk, row)) {
                 key.clear();
                 if index.key_of(self, row, &mut key).is_some() {
-                    index.remove(&writing, self, &key, row);
+                    index.remove(&mut writing, self, &mut key, row);
                 }
             }
             index.wait_for_readers();

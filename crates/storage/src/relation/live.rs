@@ -1,6 +1,7 @@
 //! What commits publish, under one lock: which rows are visible, and the statistics of all of them.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::clock::Stamp;
@@ -48,13 +49,15 @@ pub(super) struct Live {
     rows: usize,
     pub(super) summary: Summary,
     pub(super) sample: Sample,
+    /// Rows of chunks that grow whose distinct values are not counted yet: few.
+    pub(super) young: Vec<(usize, Range<usize>)>,
 }
 
 impl Live {
     pub(super) fn new(attributes: usize) -> Self {
         let (summary, sample) = (Summary::new(attributes), Sample::default());
         let views = VecDeque::from([(0, Arc::default())]);
-        Self { views, pending: BTreeMap::new(), growing: BTreeMap::new(), rows: 0, summary, sample }
+        Self { views, pending: BTreeMap::new(), growing: BTreeMap::new(), rows: 0, summary, sample, young: Vec::new() }
     }
 
     pub(super) fn view(&self) -> Arc<View> {

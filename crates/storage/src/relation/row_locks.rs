@@ -107,6 +107,17 @@ impl Relation {
         Ok(())
     }
 
+    /// The same of one row.
+    pub(crate) fn check_row_lock(&self, row: RowId, strength: Strength, own: &Arc<Stamp>) -> Result<(), Conflict> {
+        fence(Ordering::SeqCst);
+        if self.row_locks.count.load(Ordering::SeqCst) == 0 {
+            return Ok(());
+        }
+        let held = lock(&self.row_locks.held);
+        let other = held.get(&row).into_iter().flatten().find_map(|held| held.against(own, strength));
+        other.map_or(Ok(()), |other| Err(Conflict::Running(other.clone())))
+    }
+
     /// Gives up what a transaction's statements from number `first` on have locked of these rows.
     pub(crate) fn unlock_rows(&self, rows: impl Iterator<Item = RowId>, stamp: &Arc<Stamp>, first: u32) {
         let mut held = lock(&self.row_locks.held);

@@ -122,6 +122,29 @@ impl Snapshot {
         self.chunk(id.chunk()).read().row(id.offset())
     }
 
+    /// Calls `show` with the values of attributes of a row, one after the other, as long as that says so. Nobody changes the row
+    /// meanwhile.
+    pub fn each_value(
+        &self,
+        id: RowId,
+        attributes: impl Iterator<Item = usize>,
+        mut show: impl FnMut(Value) -> Option<()>,
+    ) -> Option<()> {
+        assert!(id.offset() < self.chunk(id.chunk()).rows());
+        let (body, sidecar) = self.relation.directory.get(id.chunk()).pin_changed();
+        let seen = sidecar.as_ref().and_then(|sidecar| sidecar.seen(id.offset(), &self.view));
+        let row_id = self.schema().attributes().len();
+        for attribute in attributes {
+            let seen = seen.as_ref().filter(|seen| seen.may_differ(attribute));
+            show(match seen.and_then(|seen| seen.find(attribute)) {
+                Some((values, at)) => crate::body::value(values, at, body.sql_type(attribute)),
+                None if attribute == row_id => Value::Int(id.to_bits() as i64),
+                None => body.value(attribute, id.offset()),
+            })?;
+        }
+        Some(())
+    }
+
     /// The rows that have these values of the primary key, by the relation's index: without any writer's lock.
     ///
     /// # Panics
@@ -170,7 +193,8 @@ impl Snapshot {
             return ColumnEstimate { sql_type: SqlType::BigInt, distinct: self.rows() as f64, bounds };
         }
         self.relation.freeze_attribute(attribute);
-        let live = lock(&self.relation.live);
+        let mut live = lock(&self.relation.live);
+        self.relation.count_young(&mut live);
         let summary = &live.summary.columns[attribute];
         let sql_type = self.schema().attributes()[attribute].sql_type;
         let distinct = summary.sketch.estimate().min(self.rows() as f64);

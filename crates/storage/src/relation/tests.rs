@@ -290,6 +290,15 @@ impl UniqueIndex for Panics {
         assert!(first != self.1, "as ordered");
         result
     }
+    fn insert_one(
+        &self,
+        key: crate::index::OneKey<'_>,
+        row: RowId,
+        rows: &dyn Rows,
+        alive: &dyn Fn(RowId) -> crate::index::Liveness,
+    ) -> Result<Option<crate::index::Taken>> {
+        self.0.insert_one(key, row, rows, alive)
+    }
     fn remove(&self, keys: &crate::index::Keys<'_>, first: RowId) {
         self.0.remove(keys, first);
     }

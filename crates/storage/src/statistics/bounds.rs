@@ -119,6 +119,14 @@ impl Bounds {
         if column.is_null(row) {
             return false;
         }
+        let number = match column.physical() {
+            Physical::I32 => Some(column.get::<i32>(row).into()),
+            Physical::I64 => Some(column.get::<i64>(row).into()),
+            _ => None,
+        };
+        if let Some(number) = number {
+            return matches!(self.range, ValueRange::Keys { min, max } if min <= number && number <= max);
+        }
         with_lane!(column.physical(), T => {
             let key = T::widen(column.get::<T>(row).key());
             matches!(self.range, ValueRange::Keys { min, max } if min <= key && key <= max)

@@ -53,13 +53,6 @@ pub(super) fn add(sketch: &mut Sketch, column: Values<'_>, from: usize, bounds: 
     }
 }
 
-/// Adds one value, unless it is NULL.
-pub(super) fn add_one(sketch: &mut Sketch, column: Values<'_>, row: usize) {
-    if !column.is_null(row) {
-        insert(&mut sketch.writer(), column, row);
-    }
-}
-
 fn insert(writer: &mut SketchWriter<'_>, column: Values<'_>, row: usize) {
     if column.physical() == Physical::Str {
         // SAFETY: the column that the header comes from owns its payload.

@@ -1,21 +1,20 @@
 //! What a transaction has done, and how it ends.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
 use base::helpers::Helpers;
 use base::{Budget, Error, Result};
-use types::{Chunk, Column, ColumnBuilder, Datum, Value};
+use types::{Chunk, Column, ColumnBuilder, Value};
 
+use super::done::Done;
 use super::effects::{ChangedRows, Effect};
 use super::validate::{self, Reads};
-use crate::bits::Bits;
-use crate::clock::{Clock, Conflict, Recent, Stamp, Validates, View, What, Written};
+use crate::clock::{Clock, Conflict, Recent, Stamp, Validates, View};
 use crate::index::{IndexDefinition, RowIndex};
 use crate::lock::lock;
-use crate::relation::{Append, Commit, Refused, Relation, Snapshot, Strength, WindowRows};
+use crate::relation::{Append, Refused, Relation, Snapshot, Strength, WindowRows};
 use crate::sidecar::NewValues;
 use crate::values::Values;
 use crate::{Attribute, RowId, WINDOW};
@@ -62,63 +61,6 @@ struct Claimed {
 pub struct Wanted {
     relation: Arc<Relation>,
     replaced: bool,
-}
-
-/// What it has done to a relation.
-#[derive(Debug)]
-struct Done {
-    relation: Arc<Relation>,
-    inserted: Option<Commit>,
-    /// By chunk and window.
-    changed: BTreeMap<(usize, usize), Box<Changed>>,
-}
-
-#[derive(Debug, Default)]
-struct Changed {
-    updated: Bits,
-    deleted: Bits,
-    /// Of those that were updated.
-    attributes: Vec<usize>,
-}
-
-impl Done {
-    /// Rows of a window are changed in these attributes, or deleted.
-    fn note(&mut self, window: &WindowRows, attributes: Option<impl Iterator<Item = usize>>) {
-        let changed = self.changed.entry((window.chunk, window.number)).or_default();
-        match attributes {
-            None => changed.deleted.add(&window.rows),
-            Some(attributes) => {
-                changed.updated.add(&window.rows);
-                for attribute in attributes {
-                    if !changed.attributes.contains(&attribute) {
-                        changed.attributes.push(attribute);
-                    }
-                }
-            }
-        }
-    }
-}
-
-impl Done {
-    /// Says what was written, to those who validate.
-    fn write(&self, in_detail: bool, to: &mut Vec<Written>) {
-        to.extend(self.inserted.iter().flat_map(Commit::written));
-        let relation = self.relation.number();
-        if !in_detail && !self.changed.is_empty() {
-            to.push(Written { relation, chunk: 0, what: What::Anything });
-            return;
-        }
-        for (&(chunk, window), changed) in &self.changed {
-            let Changed { updated, deleted, attributes } = &**changed;
-            let updated = (*updated, false, attributes.clone());
-            for (rows, deleted, attributes) in [updated, (*deleted, true, Vec::new())] {
-                if !rows.is_empty() {
-                    let what = What::Changed { window, rows, deleted, attributes };
-                    to.push(Written { relation, chunk, what });
-                }
-            }
-        }
-    }
 }
 
 impl Transaction {
@@ -195,7 +137,7 @@ impl Transaction {
         let mut all = lock(&self.done);
         let at = all.iter().position(|done| Arc::ptr_eq(&done.relation, relation)).unwrap_or_else(|| {
             relation.enter_writer(&self.stamp);
-            all.push(Done { relation: relation.clone(), inserted: None, changed: BTreeMap::new() });
+            all.push(Done::new(relation.clone()));
             all.len() - 1
         });
         self.told(change(&mut all[at]))
@@ -304,17 +246,14 @@ impl Transaction {
     /// statement has to be rolled back.
     pub fn insert_row(&self, relation: &Arc<Relation>, row: &[Value], budget: &dyn Fn() -> Budget) -> Result<()> {
         relation.check_row_nulls(row)?;
-        let attributes = relation.schema().attributes();
-        let data: Vec<Datum<'_>> =
-            row.iter().zip(attributes).map(|(value, attribute)| Datum::new(value, attribute.sql_type)).collect();
-        let moment = lock(&self.moment).clone();
         let done = self.with(relation, |done| {
-            let inserted = done.inserted.get_or_insert_with(|| relation.begin_commit_at(&moment));
-            inserted.add_row(&data, &self.stamp, self.statement())
+            let inserted = done.inserted.get_or_insert_with(|| relation.begin_commit_at(&lock(&self.moment).clone()));
+            inserted.add_row(row, &self.stamp, self.statement())
         })?;
         if done {
             return Ok(());
         }
+        let attributes = relation.schema().attributes();
         let column = |(value, attribute): (&Value, &Attribute)| {
             let mut column = ColumnBuilder::new(attribute.sql_type, 1);
             column.push_value(value);
@@ -327,7 +266,10 @@ impl Transaction {
 
     /// Deletes rows, given by their ids in order, each once. After an error the statement has to be rolled back.
     pub fn delete(&self, relation: &Arc<Relation>, ids: &[RowId]) -> Result<()> {
-        self.change(relation, ids, None)?;
+        match ids {
+            [id] => self.change_row(relation, *id, None)?,
+            ids => self.change(relation, ids, None)?,
+        }
         self.note(relation, || ChangedRows::Deleted(ids.to_vec()));
         Ok(())
     }
@@ -354,12 +296,27 @@ impl Transaction {
 
     /// As [`update`](Self::update), of one row, to values of the attributes' types.
     pub fn update_row(&self, relation: &Arc<Relation>, id: RowId, values: &[(usize, &Value)]) -> Result<()> {
-        let attributes = relation.schema().attributes();
-        let data: Vec<Datum<'_>> =
-            values.iter().map(|&(attribute, value)| Datum::new(value, attributes[attribute].sql_type)).collect();
-        let values: Vec<_> =
-            values.iter().zip(&data).map(|((attribute, _), datum)| (*attribute, Values::from(datum))).collect();
-        self.update_to(relation, &[id], (&values, &[0]))
+        relation.check_new_nulls(values, &|| self.snapshot(relation).row(id))?;
+        self.change_row(relation, id, Some(values))?;
+        self.note(relation, || ChangedRows::Updated(vec![id], values.iter().map(|values| values.0).collect()));
+        Ok(())
+    }
+
+    /// Changes one row; none of `values`: it is deleted.
+    fn change_row(&self, relation: &Arc<Relation>, id: RowId, values: Option<&[(usize, &Value)]>) -> Result<()> {
+        let attributes = values.map(|values| values.iter().map(|value| value.0));
+        self.with(relation, |done| {
+            // An index may have been made since the statement was planned.
+            if attributes.clone().is_some_and(|attributes| relation.has_key_of(attributes)) {
+                return Err(Refused::Conflict(Conflict::Newer));
+            }
+            // Before anything is changed: whatever comes of it is taken back.
+            done.note_row(id, attributes);
+            Ok(())
+        })?;
+        self.told(relation.change_row(id, values, &self.view()))?;
+        let strength = if values.is_some() { Strength::NoKeyUpdate } else { Strength::Update };
+        relation.check_row_lock(id, strength, &self.stamp).map_err(|conflict| self.collided(conflict))
     }
 
     fn update_to(&self, relation: &Arc<Relation>, ids: &[RowId], (values, places): NewValues<'_>) -> Result<()> {
@@ -413,7 +370,7 @@ impl Transaction {
         let attributes = values.map(|(columns, _)| columns.iter().map(|column| column.0));
         self.with(relation, |done| {
             // An index may have been made since the statement was planned.
-            if values.is_some_and(|(columns, _)| columns.iter().any(|(attribute, _)| relation.is_key(*attribute))) {
+            if attributes.clone().is_some_and(|attributes| relation.has_key_of(attributes)) {
                 return Err(Refused::Conflict(Conflict::Newer));
             }
             // Before anything is changed: whatever comes of it is taken back.
@@ -456,7 +413,7 @@ impl Transaction {
         self.unclaim(first);
         self.unlock(first);
         for done in &mut *lock(&self.done) {
-            for &(chunk, window) in done.changed.keys() {
+            for (chunk, window) in done.windows() {
                 done.relation.undo_window(chunk, window, &self.stamp, first);
             }
             let Some(inserted) = &mut done.inserted else { continue };
@@ -475,7 +432,7 @@ impl Transaction {
     /// Returns the relations that were changed.
     pub fn commit(&self) -> Result<Vec<Arc<Relation>>> {
         let mut done = std::mem::take(&mut *lock(&self.done));
-        done.retain(|done| done.inserted.is_some() || !done.changed.is_empty());
+        done.retain(|done| done.inserted.is_some() || done.has_changed());
         let made = lock(&self.made).clone();
         // A claim takes effect at a moment of its own.
         if done.is_empty() && lock(&self.claims).is_empty() {
@@ -499,17 +456,16 @@ impl Transaction {
         let publish = |timestamp| {
             // Rows that this one has changed before are in them as they are now.
             made.iter().for_each(|index| index.complete(timestamp));
-            done.borrow_mut().iter_mut().filter_map(|done| done.inserted.as_mut()).for_each(|inserted| {
-                inserted.publish(timestamp);
-            });
+            let mut done = done.borrow_mut();
+            done.iter_mut().filter_map(|done| done.inserted.as_mut()).for_each(|inserted| inserted.publish(timestamp));
         };
         let left = |in_detail| {
             // It reads nothing any more: what it leaves behind may go with it, if nobody else does.
             *lock(&self.moment) = self.clock.no_view();
             let (mut written, mut garbage) = (Vec::new(), Vec::new());
-            for done in &*done.borrow() {
+            for done in &mut *done.borrow_mut() {
                 done.write(in_detail, &mut written);
-                garbage.extend(done.relation.garbage(done.changed.keys().copied()));
+                garbage.extend(done.relation.garbage(done.windows().into_iter()));
             }
             (written, garbage)
         };
@@ -541,7 +497,7 @@ impl Transaction {
 
     fn undo(&self) {
         for done in lock(&self.done).drain(..) {
-            for &(chunk, window) in done.changed.keys() {
+            for (chunk, window) in done.windows() {
                 done.relation.undo_window(chunk, window, &self.stamp, 0);
             }
             // The rows that it has inserted go with their commit.

@@ -473,3 +473,75 @@ fn rows_that_are_rolled_back_are_not_sketched() {
     let distinct = relation.snapshot().column(0).distinct;
     assert!((distinct / 30_000.0 - 1.0).abs() < 0.1, "{distinct}");
 }
+
+#[test]
+fn rows_behind_one_that_memory_was_refused_for_are_seen() {
+    for one_by_one in [true, false] {
+        let budget = Budget::new(1 << 20);
+        let relation = relation(vec![], &budget);
+        let append = relation.append(&budget);
+        append.append(0, 0, chunk(&(0..64).map(|a| row(a, 5 * a)).collect::<Vec<_>>())).unwrap();
+        append.commit().unwrap();
+        let transaction = begin(&relation);
+        let insert_one = |a: i64| match one_by_one {
+            true => transaction.insert_row(&relation, &row(a, 4 * a), &|| Budget::new(usize::MAX)),
+            false => insert(&transaction, &relation, &[row(a, 4 * a)]).map(drop),
+        };
+        let statement = transaction.next_statement();
+        // The chunk has to grow for it.
+        let rest = budget.reserve((1 << 20) - budget.used(), "test").unwrap();
+        assert_eq!(insert_one(64).unwrap_err().state(), SqlState::OUT_OF_MEMORY);
+        drop(rest);
+        transaction.roll_back_to(statement).unwrap();
+        transaction.next_statement();
+        insert_one(65).unwrap();
+        transaction.next_statement();
+        assert_eq!(all(&transaction.snapshot(&relation)).len(), 65);
+        transaction.commit().unwrap();
+        assert_eq!(all(&relation.snapshot()).values().last(), Some(&row(65, 260)));
+    }
+}
+
+#[test]
+fn rows_that_come_one_by_one_are_known_as_others_are() {
+    let rows: Vec<Vec<Value>> = (0..3000).map(|a| row(a * 7919 % 5000, a % 300)).collect();
+    let loaded = relation(vec![0], &Budget::new(usize::MAX));
+    load(&loaded, &rows);
+    let inserted = relation(vec![0], &Budget::new(usize::MAX));
+    load(&inserted, &rows[..1]);
+    let mut widenings = 0;
+    for rows in rows[1..].chunks(100) {
+        let transaction = begin(&inserted);
+        for row in rows {
+            transaction.next_statement();
+            transaction.insert_row(&inserted, row, &|| Budget::new(usize::MAX)).unwrap();
+        }
+        transaction.next_statement();
+        // Whoever sees rows finds them within the bounds.
+        let snapshot = transaction.snapshot(&inserted);
+        let nulls = rows.iter().filter(|row| row[TEXT].is_null()).count() as u64;
+        assert!(snapshot.column(TEXT).bounds.nulls >= nulls && snapshot.column(0).distinct > 0.0);
+        assert_eq!(
+            read(&transaction, &inserted, &with_b(299)).len(),
+            all(&snapshot).values().filter(|row| row[1] == Value::Int(299)).count()
+        );
+        transaction.commit().unwrap();
+        widenings = inserted.widenings();
+    }
+    let (loaded, now) = (loaded.snapshot(), inserted.snapshot());
+    for attribute in 0..3 {
+        let (one, other) = (loaded.column(attribute), now.column(attribute));
+        assert_eq!((one.bounds, one.distinct), (other.bounds, other.distinct), "of attribute {attribute}");
+    }
+    // A value within the bounds says nothing new.
+    let free = (0..5000).find(|free| rows.iter().all(|row| row[0] != Value::Int(*free))).unwrap();
+    let new = row(free, 10 - free % 5);
+    let transaction = begin(&inserted);
+    transaction.insert_row(&inserted, &new, &|| Budget::new(usize::MAX)).unwrap();
+    transaction.commit().unwrap();
+    assert_eq!(inserted.widenings(), widenings);
+    // Its key is taken.
+    let transaction = begin(&inserted);
+    let error = transaction.insert_row(&inserted, &new, &|| Budget::new(usize::MAX)).unwrap_err();
+    assert_eq!(error.state(), SqlState::UNIQUE_VIOLATION);
+}

@@ -15,6 +15,9 @@ use crate::lock::lock;
 use crate::relation::Relation;
 use crate::{RowId, ScanPredicate, Scratch, WINDOW};
 
+/// A transaction that reads rows by their keys reads about so many.
+const USUAL_READS: usize = 16;
+
 /// What a transaction has read.
 #[derive(Debug, Default)]
 pub struct Reads(Mutex<Vec<Read>>);
@@ -62,7 +65,11 @@ impl Reads {
     /// A row that was found by its primary key is read: these attributes of it, in order.
     pub fn note_row(&self, relation: &Arc<Relation>, row: RowId, attributes: &Arc<[usize]>) {
         let read = Read { relation: relation.clone(), which: Which::Row(row), attributes: attributes.clone() };
-        lock(&self.0).push(read);
+        let mut all = lock(&self.0);
+        if all.is_empty() {
+            all.reserve(USUAL_READS);
+        }
+        all.push(read);
     }
 
     pub(super) fn is_empty(&self) -> bool {

@@ -56,18 +56,22 @@ impl<'v> Datum<'v> {
     }
 
     /// Its layout.
+    #[inline]
     pub fn physical(&self) -> Physical {
         self.physical
     }
     /// As it lies in a column, aligned.
+    #[inline]
     pub fn bytes(&self) -> &[u8] {
         &self.bytes[..self.physical.size()]
     }
     /// Its NULL flag, if it is NULL.
+    #[inline]
     pub fn nulls(&self) -> Option<&[u8]> {
         self.is_null().then_some(&self.null)
     }
     /// Whether it is NULL.
+    #[inline]
     pub fn is_null(&self) -> bool {
         self.null[0] != 0
     }

@@ -8,7 +8,7 @@ use storage::relation::{Few, FirstRows, IndexedRows};
 use storage::{Comparison, RowId, ScanOp, ScanPredicate, Snapshot};
 use types::{SqlType, Value};
 
-use super::{Formula, Limit, MOST_ROWS, On, Out, Place, Run, Slice};
+use super::{Formula, Limit, MOST_ROWS, On, Out, Place, Run, Slice, put};
 use crate::key::key_part;
 
 /// To start pipelines takes as long as to read so many rows where they lie.
@@ -190,11 +190,11 @@ impl Access {
         for row in found {
             run.look()?;
             if !read.is_empty() {
-                let reader = run.snapshots[self.table].chunk(row.chunk()).read();
-                let values = reader.values(read.iter().map(|(attribute, _)| *attribute), row.offset());
-                for (&(_, place), value) in read.iter().zip(values) {
-                    run.put(place, value)?;
-                }
+                let Run { snapshots, frame, left_bytes, .. } = &mut *run;
+                let mut places = read.iter().map(|(_, place)| *place);
+                let attributes = read.iter().map(|(attribute, _)| *attribute);
+                snapshots[self.table]
+                    .each_value(row, attributes, |value| put(frame, left_bytes, places.next()?, value))?;
             }
             run.is_told = told.is_some();
             if run.is_true(predicates)? && !out(run)? {
