@@ -7,7 +7,7 @@ export PATH := $(HOME)/.cargo/bin:$(PATH)
 BENCH := .bench-venv
 TESTS := .venv
 
-.PHONY: demo test test-rust test-python test-numa bench bench-quick bench-windows counts accept-counts wheel lint doc fuzz difference histories sizes miri asan tsan loom clean
+.PHONY: demo test test-rust test-python test-numa bench bench-quick bench-windows counts accept-counts wheel lint doc fuzz difference histories sizes miri asan tsan loom shuttle clean
 
 # Builds MorselDB and its shell, generates TPC-H, loads it, runs the 22 queries, checks the answers, prints a table of times.
 demo: toolchain
@@ -92,9 +92,13 @@ miri: nightly
 	MIRIFLAGS="$$MIRIFLAGS $(EPOCHS)" $(MIRI) -p index -- --skip model
 	$(MIRI) -p storage -- index:: scan:: relation::directory relation::tests::a_null
 
-# What weak orders of memory allow, in the lanes, the gate and the event count of the scheduler.
+# What weak orders of memory allow, in the lanes, the gate, the event count and the consumer's calls of the scheduler.
 loom:
 	RUSTFLAGS="--cfg loom" cargo test -p scheduler --lib --target-dir target/loom loom_model
+
+# The whole scheduler, jobs and workers included, in orders that a model checker chooses.
+shuttle:
+	RUSTFLAGS="--cfg shuttle" cargo test -p scheduler --lib --target-dir target/shuttle shuttle_model
 
 asan: nightly
 	RUSTFLAGS="-Zsanitizer=address --cfg watched" cargo +$(NIGHTLY) test --target $(HOST) --target-dir target/asan --no-fail-fast --lib --tests -p base -p types -p scheduler -p runtime -p index -p storage -- --skip model::

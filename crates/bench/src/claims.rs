@@ -6,7 +6,7 @@ use std::time::Instant;
 use base::{Budget, Result};
 use engine::{Config, Database};
 use runtime::QueryContext;
-use scheduler::{Claim, Cutting, JobOptions, JobSpec, Pipeline, Scheduler, SchedulerOptions, Tasks, WorkerId};
+use scheduler::{Claim, Cutting, JobOptions, JobSpec, Pipeline, Scheduler, SchedulerOptions, Tasks, Wanted, WorkerId};
 
 /// Claims for the time of one.
 const CLAIMS: u64 = 4_000_000;
@@ -45,13 +45,13 @@ fn claim(threads: usize) -> f64 {
             let (ranges, worker) = (&ranges, WorkerId(worker as u32));
             scope.spawn(move || {
                 for _ in 0..CLAIMS {
-                    black_box(ranges.claim(worker));
+                    black_box(ranges.claim(worker, Wanted::USUAL));
                 }
             });
         }
     });
     let time = begin.elapsed().as_nanos() as f64 / CLAIMS as f64;
-    assert_eq!(ranges.claim(WorkerId(0)), Claim::Done);
+    assert_eq!(ranges.claim(WorkerId(0), Wanted::USUAL), Claim::Done);
     time
 }
 
@@ -63,7 +63,7 @@ fn empty_morsel(jobs: u64) -> Result<f64> {
     let submit = |_| {
         let mut spec = JobSpec::new();
         let source = move |cut: &Cutting| {
-            let cut = Cutting { morsel_rows: 1, ..cut.clone() };
+            let cut = Cutting { morsel_rows: 1, adapts: false, ..cut.clone() };
             Ok(Tasks::boxed(cut.rows(morsels), |_, morsel| {
                 black_box(morsel);
                 Ok(())

@@ -8,6 +8,7 @@ use std::process::{Command, Stdio};
 
 use base::{Error, Result};
 use engine::{Config, Database, Session};
+use scheduler::MORSEL_ROWS;
 use tpch::{Format, QUERIES, Source};
 
 /// Scale factor of TPC-H.
@@ -139,7 +140,9 @@ fn counted(folder: &Path) -> Result<Vec<(String, u64)>> {
 
 /// What runs under callgrind: loads, and runs each query once before it counts.
 pub(crate) fn inside(data: &Path) -> Result<bool> {
-    let mut session = Database::new(Config { threads: Some(1), ..Config::default() })?.connect();
+    // Of one size, as adapted ones depend on times.
+    let config = Config { threads: Some(1), morsel_rows: Some(MORSEL_ROWS), ..Config::default() };
+    let mut session = Database::new(config)?.connect();
     tpch::load(&mut session, data, Source::Parquet, |_| {})?;
     let digits = "create table digits(n bigint); \
                   insert into digits values (0), (1), (2), (3), (4), (5), (6), (7), (8), (9)";

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use base::{Error, Result};
 use engine::{Config, Database, Session};
-use scheduler::{Claim, Cutting, WorkerId};
+use scheduler::{Claim, Cutting, Wanted, WorkerId};
 
 use crate::numbers;
 use crate::tpch::millis;
@@ -28,24 +28,26 @@ const TRACED: u64 = 1000;
 const CLAIMS: u64 = 1 << 20;
 
 pub(crate) fn run() -> Result<bool> {
-    println!(
-        "a claim: {:.1} ns of one's own, {:.1} ns of two lanes, {:.1} ns of 64, most of them stolen",
-        claim(1),
-        claim(2),
-        claim(64)
-    );
+    for (adapts, sizes) in [(false, "one size"), (true, "adapted")] {
+        let [own, two, most] = [1, 2, 64].map(|lanes| claim(lanes, adapts));
+        println!(
+            "a claim, {sizes}: {own:.1} ns of one's own, {two:.1} ns of two lanes, {most:.1} ns of 64, most stolen"
+        );
+    }
     let file = std::env::temp_dir().join(format!("morsel-sizes-{}.json", std::process::id()));
     for threads in [1, 2] {
         println!("\n{QUERY}, 10^{DIGITS} rows, {threads} workers");
         println!("{:>10} {:>10} {:>8} {:>12} {:>12}", "morsel", "ms", "lost", "spread us", "longest us");
         let mut times = Vec::new();
         for size in SIZES {
-            let mut session = open(threads, size)?;
+            let mut session = open(threads, Some(size))?;
             let time = best(&mut session, QUERY)?;
             let finish = if size >= TRACED { photo_finish(&mut session, &file)? } else { (f64::NAN, f64::NAN) };
             times.push((size.to_string(), time, finish));
         }
-        let mut session = open(threads, SIZES[5])?;
+        let mut session = open(threads, None)?;
+        times.push(("adapted".into(), best(&mut session, QUERY)?, photo_finish(&mut session, &file)?));
+        let mut session = open(threads, Some(SIZES[5]))?;
         session.execute("set work_division = static", &[])?;
         times.push(("static".into(), best(&mut session, QUERY)?, photo_finish(&mut session, &file)?));
         let least = times.iter().map(|(_, time, _)| *time).min().unwrap_or_default();
@@ -58,8 +60,8 @@ pub(crate) fn run() -> Result<bool> {
     Ok(true)
 }
 
-fn open(threads: usize, morsel_rows: u64) -> Result<Session> {
-    let config = Config { threads: Some(threads), morsel_rows: Some(morsel_rows), ..Config::default() };
+fn open(threads: usize, morsel_rows: Option<u64>) -> Result<Session> {
+    let config = Config { threads: Some(threads), morsel_rows, ..Config::default() };
     let mut session = Database::new(config)?.connect();
     session.execute(&format!("create table r as select id x from {}", numbers::ids(DIGITS)), &[])?.collect()?;
     // Freezing ends before anything is measured.
@@ -98,12 +100,13 @@ fn photo_finish(session: &mut Session, file: &Path) -> Result<(f64, f64)> {
     found.get(found.len() / 2).copied().ok_or_else(|| Error::internal("nothing was traced"))
 }
 
-/// Nanoseconds of a claim of a worker who is alone with so many lanes.
-fn claim(lanes: usize) -> f64 {
-    let cut = Cutting { morsel_rows: 1, ..Cutting::new(lanes) };
+/// Nanoseconds of a claim of a worker who is alone with so many lanes, each of a row.
+fn claim(lanes: usize, adapts: bool) -> f64 {
+    let cut = Cutting { morsel_rows: 1, adapts, ..Cutting::new(lanes) };
     let ranges = cut.rows(CLAIMS);
+    let wanted = Wanted { rows: 1, least: 1, workers: lanes as u32 };
     let begin = Instant::now();
-    while let Claim::Morsel { morsel, .. } = ranges.claim(WorkerId(0)) {
+    while let Claim::Morsel { morsel, .. } = ranges.claim(WorkerId(0), wanted) {
         black_box(morsel);
     }
     begin.elapsed().as_nanos() as f64 / CLAIMS as f64

@@ -39,7 +39,7 @@ pub struct Config {
     pub settings: Settings,
     /// The nodes of the machine; none: as the system tells. A description tries queries on machines that are not there.
     pub topology: Option<Topology>,
-    /// Rows of a morsel; none: what is best. Results do not depend on it, which tests try.
+    /// Rows of a morsel; none: as many as take about a millisecond. Results do not depend on it, which tests try.
     pub morsel_rows: Option<u64>,
     /// How long a morsel runs before others get a turn; none: a millisecond.
     pub slice: Option<Duration>,
@@ -106,6 +106,7 @@ impl Database {
             threads,
             topology: config.topology.clone().or(described),
             morsel_rows: config.morsel_rows.unwrap_or(usual.morsel_rows),
+            adapts: config.morsel_rows.is_none(),
             slice: config.slice.unwrap_or(usual.slice),
             steps: config.steps.unwrap_or(usual.steps),
             ..usual

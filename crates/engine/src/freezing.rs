@@ -3,7 +3,7 @@
 use std::sync::{Arc, Weak};
 
 use base::Result;
-use scheduler::{Claim, JobOptions, JobSpec, Morsel, Pipeline, Progress, TaskSet, WorkerId};
+use scheduler::{Claim, JobOptions, JobSpec, Morsel, Pipeline, Progress, TaskSet, Wanted, WorkerId};
 use storage::Relation;
 
 use crate::database::Shared;
@@ -24,7 +24,7 @@ impl Drop for Freezing {
 }
 
 impl TaskSet for Freezing {
-    fn claim(&self, _worker: WorkerId) -> Claim {
+    fn claim(&self, _worker: WorkerId, _wanted: Wanted) -> Claim {
         let Some(relation) = self.0.upgrade() else { return Claim::Done };
         if !relation.has_backlog() {
             relation.end_freezing();

@@ -6,7 +6,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use base::helpers::{Helpers, PieceStep};
 use base::{Error, Result};
-use scheduler::{Claim, JobOptions, JobSpec, Morsel, Pipeline, Progress, TaskSet, WorkerId};
+use scheduler::{Claim, JobOptions, JobSpec, Morsel, Pipeline, Progress, TaskSet, Wanted, WorkerId};
 
 use crate::database::Database;
 
@@ -82,7 +82,7 @@ impl Pieces {
 struct Share(Arc<Pieces>);
 
 impl TaskSet for Share {
-    fn claim(&self, _worker: WorkerId) -> Claim {
+    fn claim(&self, _worker: WorkerId, _wanted: Wanted) -> Claim {
         match self.0.next.load(Ordering::Relaxed) < self.0.count {
             true => Claim::Morsel { morsel: Morsel { begin: 0, end: 1 }, node: None, stolen: false },
             false => Claim::Done,

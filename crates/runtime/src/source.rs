@@ -86,6 +86,11 @@ impl RowSource {
         self.len() == 0
     }
 
+    /// Whether the rows of a batch have numbers that follow each other, so that a morsel can be divided behind any.
+    pub fn is_dense(&self) -> bool {
+        matches!(self.parts, Parts::Segments(_)) && matches!(self.rows, RowSet::All | RowSet::Round)
+    }
+
     /// The morsels: a partition is one.
     pub fn cut(&self, cut: &Cutting) -> MorselRanges {
         match &self.parts {

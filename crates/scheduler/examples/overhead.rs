@@ -10,7 +10,7 @@ fn job(stages: usize, morsels: u64, work: u64) -> JobSpec {
     let mut spec = JobSpec::new();
     for stage in 0..stages {
         let source = move |cut: &Cutting| {
-            let cut = Cutting { morsel_rows: 1, ..cut.clone() };
+            let cut = Cutting { morsel_rows: 1, adapts: false, ..cut.clone() };
             Ok(Tasks::boxed(cut.rows(morsels), move |_, morsel| {
                 black_box((0..work).fold(morsel.begin, |a, b| black_box(a ^ b)));
                 Ok(())

@@ -2,6 +2,7 @@
 
 use crate::morsel::Morsel;
 use crate::ranges::MorselRanges;
+use crate::size::Sizes;
 use crate::topology::{NodeId, Placement, Topology};
 use base::memory::Spread;
 use base::traffic::MemoryPlacement;
@@ -50,8 +51,11 @@ pub struct Cutting {
     pub threads: usize,
     /// Where the workers sit.
     pub placement: Arc<Placement>,
-    /// Rows that a morsel should have.
+    /// Rows that a morsel should have as long as nobody knows how long they take.
     pub morsel_rows: u64,
+    /// Whether further ones have as many as take three quarters of a slice, and fewer towards the end; else each has
+    /// `morsel_rows`, and which there are depends on nothing else (record 70).
+    pub adapts: bool,
     /// How long a morsel should run before it yields.
     pub slice: Duration,
     /// How many steps what runs long within a batch goes before it looks at the clock: at least one.
@@ -74,6 +78,7 @@ impl Cutting {
             threads,
             placement,
             morsel_rows: MORSEL_ROWS,
+            adapts: false,
             slice: SLICE,
             steps: STEPS,
             strategy: Strategy::Lanes,
@@ -90,23 +95,27 @@ impl Cutting {
 
     /// Rows `0..rows` that lie nowhere in particular.
     pub fn rows(&self, rows: u64) -> MorselRanges {
-        MorselRanges::cut(rows, self.lanes(), self.morsel(rows))
+        match self.strategy {
+            Strategy::Lanes => MorselRanges::cut(rows, self.threads.max(1), self.sizes(rows)),
+            Strategy::InOrder => MorselRanges::in_order(std::iter::once((NodeId(0), 0..rows)), self.sizes(rows)),
+        }
     }
 
     /// Ranges of rows with the node that each lies on. No morsel crosses the border of a range.
     pub fn placed(&self, ranges: &[(NodeId, Range<u64>)]) -> MorselRanges {
-        let morsel = self.morsel(ranges.iter().map(|(_, rows)| rows.end - rows.start).sum());
+        let sizes = self.sizes(ranges.iter().map(|(_, rows)| rows.end - rows.start).sum());
         match self.strategy {
-            Strategy::Lanes => MorselRanges::cut_placed(ranges, &self.placement, self.threads, morsel),
-            Strategy::InOrder => MorselRanges::cut_pieces(ranges.iter().cloned(), 1, morsel),
+            Strategy::Lanes => MorselRanges::cut_placed(ranges, &self.placement, self.threads, sizes),
+            Strategy::InOrder => MorselRanges::in_order(ranges.iter().cloned(), sizes),
         }
     }
 
-    /// Rows of a morsel of so many.
-    fn morsel(&self, rows: u64) -> u64 {
+    /// Sizes of morsels of so many rows in all.
+    fn sizes(&self, rows: u64) -> Sizes {
         match (self.division, self.strategy) {
-            (Division::Static, Strategy::Lanes) => rows.div_ceil(self.threads.max(1) as u64),
-            _ => self.morsel_rows,
+            (Division::Static, Strategy::Lanes) => Sizes::fixed(rows.div_ceil(self.threads.max(1) as u64)),
+            (Division::Morsels, Strategy::Lanes) if self.adapts => Sizes::adapted(self.morsel_rows),
+            _ => Sizes::fixed(self.morsel_rows),
         }
     }
 
@@ -119,19 +128,16 @@ impl Cutting {
     /// The same without the rows before a given one, which may lie within a piece.
     pub fn pieces_from(&self, offsets: &Offsets, first: u64) -> MorselRanges {
         let rest = offsets.ranges().map(|range| range.start.max(first)..range.end).filter(|range| !range.is_empty());
-        MorselRanges::cut_pieces(rest.map(|range| (NodeId(0), range)), self.lanes(), u64::MAX)
+        let (pieces, whole) = (rest.map(|range| (NodeId(0), range)), Sizes::fixed(u64::MAX));
+        match self.strategy {
+            Strategy::Lanes => MorselRanges::cut_pieces(pieces, self.threads.max(1), whole),
+            Strategy::InOrder => MorselRanges::in_order(pieces, whole),
+        }
     }
 
     /// The end of the slice that begins now.
     pub fn begin(&self) -> Slice {
         Slice { begin: Instant::now(), length: self.slice }
-    }
-
-    fn lanes(&self) -> usize {
-        match self.strategy {
-            Strategy::Lanes => self.threads.max(1),
-            Strategy::InOrder => 1,
-        }
     }
 }
 
@@ -208,9 +214,10 @@ impl Offsets {
 mod tests {
     use super::*;
     use crate::morsel::{Claim, WorkerId};
+    use crate::size::Wanted;
 
     fn morsels(ranges: &MorselRanges) -> Vec<Range<u64>> {
-        std::iter::from_fn(|| match ranges.claim(WorkerId(0)) {
+        std::iter::from_fn(|| match ranges.claim(WorkerId(0), Wanted::USUAL) {
             Claim::Morsel { morsel, .. } => Some(morsel.rows()),
             Claim::NotNow | Claim::Done => None,
         })

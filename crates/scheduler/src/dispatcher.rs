@@ -16,12 +16,12 @@ use crate::job::{Held, Job};
 use crate::morsel::WorkerId;
 use crate::options::SchedulerOptions;
 use crate::policy::Clock;
+use crate::sync::{Arc, AtomicBool, AtomicU64, AtomicUsize, Condvar, Mutex, MutexGuard, Ordering::*};
 use crate::topology::Placement;
 use base::ids::Id;
 use base::memory::Spread;
 use base::traffic::MemoryPlacement;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::*};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::PoisonError;
 use std::time::Duration;
 
 /// See the module.
@@ -40,7 +40,8 @@ pub(crate) struct Dispatcher {
     shut: AtomicBool,
     pub(crate) placement: Arc<Placement>,
     morsel_rows: u64,
-    slice: Duration,
+    adapts: bool,
+    pub(crate) slice: Duration,
     steps: u64,
 }
 
@@ -80,6 +81,7 @@ impl Dispatcher {
             shut: AtomicBool::new(false),
             placement: Arc::new(placement),
             morsel_rows: options.morsel_rows,
+            adapts: options.adapts,
             slice: options.slice,
             steps: options.steps.max(1),
         }
@@ -91,6 +93,7 @@ impl Dispatcher {
             threads: self.threads(),
             placement: self.placement.clone(),
             morsel_rows: self.morsel_rows,
+            adapts: self.adapts,
             slice: self.slice,
             steps: self.steps,
             strategy: Strategy::Lanes,

@@ -36,7 +36,7 @@ impl Gate {
             false => self.0.fetch_and(!BARRED, AcqRel),
         };
     }
-    #[cfg(test)]
+    /// Whether there is something that only the lock tells.
     pub(crate) fn is_barred(&self) -> bool {
         self.0.load(Acquire) & BARRED != 0
     }

@@ -13,10 +13,11 @@
 
 use crate::gate::Gate;
 use crate::morsel::Morsel;
+use crate::size::Pace;
 use crate::task::{JobSpec, Stage, TaskSet};
 use base::Error;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering::*};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::*};
 
 /// A task set that is being worked on.
 pub(crate) struct Phase {
@@ -27,6 +28,27 @@ pub(crate) struct Phase {
     pub(crate) gate: Arc<Gate>,
     /// Parked workers that were notified for this phase.
     pub(crate) notified: AtomicUsize,
+    /// How long its rows take, as the last worker has found that came to know or left: for those that come.
+    pace: AtomicU64,
+}
+
+impl Phase {
+    fn new(stage: usize, number: usize, tasks: Box<dyn TaskSet>) -> Self {
+        let (notified, pace) = (AtomicUsize::new(0), AtomicU64::new(Pace::default().to_bits()));
+        Self { stage, number, tasks, gate: Arc::default(), notified, pace }
+    }
+
+    /// How long its rows take, as far as others know.
+    pub(crate) fn pace(&self) -> Pace {
+        Pace::of_bits(self.pace.load(Relaxed))
+    }
+
+    /// A worker has found out how long.
+    pub(crate) fn tell(&self, pace: Pace) {
+        if pace.is_known() {
+            self.pace.store(pace.to_bits(), Relaxed);
+        }
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -65,7 +87,7 @@ pub(crate) enum Left {
     /// A claim has found nothing, for good.
     Exhausted,
     /// The consumer of the result is behind, or was when it had called so often.
-    Paused { rest: Option<Morsel>, wakes: u64 },
+    Paused { rest: Option<Morsel>, calls: u64 },
 }
 
 /// What a worker that asks for work gets.
@@ -84,13 +106,15 @@ pub(crate) struct Graph {
     /// Workers that call `start` or `finish`.
     inside: usize,
     remaining: usize,
+    /// Whether stages run side by side that can.
+    bushy: bool,
     /// The first error.
     pub(crate) error: Option<Error>,
     closed: bool,
 }
 
 impl Graph {
-    pub(crate) fn new(spec: JobSpec) -> Self {
+    pub(crate) fn new(spec: JobSpec, bushy: bool) -> Self {
         let remaining = spec.stages.len();
         let mut slots: Vec<Slot> = Vec::with_capacity(remaining);
         for (number, (stage, deps)) in spec.stages.into_iter().enumerate() {
@@ -100,21 +124,29 @@ impl Graph {
             let state = if deps.is_empty() { State::Ready } else { State::Waiting };
             slots.push(Slot { stage: Some(stage), state, waits_for: deps.len(), phases: 0, dependents: Vec::new() });
         }
-        Self { slots, active: Vec::new(), inside: 0, remaining, error: None, closed: false }
+        Self { slots, active: Vec::new(), inside: 0, remaining, bushy, error: None, closed: false }
     }
 
-    /// The first phase with morsels; else the first stage that may start; else nothing for now.
+    /// The first phase with morsels; else the first stage that may start; else nothing for now. Side by side: the first stage
+    /// that may start; else the phase with morsels that has the fewest workers.
     pub(crate) fn enter(&mut self) -> Option<Step> {
         if self.closed {
             return None;
         }
-        if let Some(active) = self.active.iter_mut().find(|active| active.has_work()) {
+        let ready = self.slots.iter().position(|slot| slot.state == State::Ready);
+        let mut with_work = self.active.iter_mut().filter(|active| active.has_work());
+        let active = match (self.bushy, ready) {
+            (false, _) => with_work.next(),
+            (true, Some(_)) => None,
+            (true, None) => with_work.min_by_key(|active| active.phase.gate.inside()),
+        };
+        if let Some(active) = active {
             active.phase.gate.add();
             let rest = active.rests.pop();
             active.bar();
             return Some(Step::Work(active.phase.clone(), rest));
         }
-        let number = self.slots.iter().position(|slot| slot.state == State::Ready)?;
+        let number = ready?;
         let slot = &mut self.slots[number];
         slot.state = State::Running;
         self.inside += 1;
@@ -151,10 +183,22 @@ impl Graph {
         let slot = &mut self.slots[stage];
         let number = slot.phases;
         slot.phases += 1;
-        let phase = Arc::new(Phase { stage, number, tasks, gate: Arc::default(), notified: AtomicUsize::new(0) });
+        let phase = Arc::new(Phase::new(stage, number, tasks));
         let at = self.active.partition_point(|active| active.phase.stage < stage);
         self.active.insert(at, Active { phase, exhausted: false, paused: false, rests: Vec::new() });
         self.inside -= 1;
+    }
+
+    /// Whether nothing is left in a phase for whoever comes, but what is run at present: the time to divide that.
+    pub(crate) fn is_short(&self, stage: usize) -> bool {
+        self.active.iter().any(|active| active.phase.stage == stage && active.exhausted && active.rests.is_empty())
+    }
+
+    /// A worker inside of a phase leaves a part of its morsel to whoever comes.
+    pub(crate) fn share(&mut self, stage: usize, rest: Morsel) {
+        let active = self.active.iter_mut().find(|active| active.phase.stage == stage).expect("the phase is active");
+        active.rests.push(rest);
+        active.bar();
     }
 
     /// Takes a finished stage out, to be dropped before `done`.

@@ -5,6 +5,7 @@ use crate::cutting::Cutting;
 use crate::job::guarded;
 use crate::morsel::{Claim, Morsel, Progress, WorkerId};
 use crate::observe::{Observer, Run};
+use crate::size::Wanted;
 use crate::task::{JobSpec, TaskSet};
 use base::ids::Id;
 use base::traffic::{self, MemoryPlacement};
@@ -77,7 +78,7 @@ fn run_all(
         let begin = observed.observer.map(|_| Instant::now());
         let claim = match rest {
             Some(rest) => Claim::Morsel { morsel: rest, node: None, stolen: false },
-            None => tasks.claim(worker),
+            None => tasks.claim(worker, Wanted::USUAL),
         };
         let (morsel, node, stolen) = match claim {
             Claim::Morsel { morsel, node, stolen } => (morsel, node, stolen),

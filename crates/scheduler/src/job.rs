@@ -1,6 +1,7 @@
 //! A submitted job: its state machine behind a lock, what workers look at between morsels without one, and the calls
 //! into operators' code, whose errors and panics end here.
 
+use crate::calls::Calls;
 use crate::cancel::CancelToken;
 use crate::counts::{Reached, StageCounts};
 use crate::cutting::{Cutting, Division};
@@ -12,14 +13,15 @@ use crate::observe::{Observer, Run};
 use crate::options::JobOptions;
 use crate::policy::{NOTED, Share};
 use crate::seats::{Seat, Seats};
+use crate::size::{Pace, Wanted};
+use crate::sync::{Arc, AtomicBool, AtomicU64, Condvar, Mutex, MutexGuard, Ordering::*};
 use crate::task::{JobSpec, Stage, TaskSet};
 use crate::times::Times;
 use base::memory::Spread;
 use base::panics::catch;
 use base::traffic::{self, MemoryPlacement};
 use base::{Error, Result};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{PoisonError, Weak};
 use std::time::Instant;
 
 /// See the module.
@@ -39,10 +41,8 @@ pub(crate) struct Job {
     runnable: AtomicBool,
     /// Counts the publications of phases, so that workers notice an earlier one than theirs.
     version: AtomicU64,
-    /// Counts the consumer's calls, so that none is lost between a claim that gets nothing and the pause that follows.
-    wakes: AtomicU64,
-    /// A phase is, or is about to be, paused.
-    paused: AtomicBool,
+    /// The consumer's calls, of which none is lost between a claim that gets nothing and the pause that follows.
+    calls: Calls,
     observer: Option<Arc<dyn Observer>>,
     pub(crate) stages: Vec<StageCounts>,
     pub(crate) times: Times,
@@ -98,12 +98,13 @@ impl Drop for Company<'_> {
 
 impl Job {
     pub(crate) fn new(spec: JobSpec, options: JobOptions, dispatcher: Arc<Dispatcher>) -> Self {
-        let JobOptions { weight, overtakes, worker_limit, division, placement, spread, cancel, observer } = options;
+        let JobOptions { weight, overtakes, worker_limit, division, bushy, placement, spread, cancel, observer } =
+            options;
         let workers = dispatcher.threads();
         let stages = spec.stages.iter().map(|(stage, _)| StageCounts::new(&**stage, workers)).collect();
         Self {
             number: dispatcher.new_number(),
-            graph: Mutex::new(Graph::new(spec)),
+            graph: Mutex::new(Graph::new(spec, bushy)),
             share: Share::new(weight, overtakes, &dispatcher.clock),
             cancel,
             seats: Seats::new(worker_limit),
@@ -113,8 +114,7 @@ impl Job {
             failed: AtomicBool::new(false),
             runnable: AtomicBool::new(true),
             version: AtomicU64::new(0),
-            wakes: AtomicU64::new(0),
-            paused: AtomicBool::new(false),
+            calls: Calls::default(),
             observer,
             stages,
             times: Times::new(),
@@ -172,6 +172,11 @@ impl Job {
         Some((step?, version))
     }
 
+    /// What a worker that finds the rows of a phase at this pace wants of its next morsel.
+    fn wanted(&self, pace: Pace) -> Wanted {
+        pace.wanted(self.dispatcher.slice, self.dispatcher.threads().min(self.seats.most()))
+    }
+
     /// Runs `rest`, or else claims and runs one morsel. A job that is alone is not charged for it: the present stands
     /// still until there is somebody to share with, and workers do not meet at the account.
     pub(crate) fn run_one(
@@ -179,15 +184,15 @@ impl Job {
         worker: WorkerId,
         phase: &Phase,
         rest: Option<Morsel>,
-        company: &mut Company<'_>,
+        (company, pace): (&mut Company<'_>, &mut Pace),
     ) -> Ran {
         let stage = &self.stages[phase.stage];
         let charge = (!company.alone).then(|| self.share.charge(&self.dispatcher.clock, company.is_turn));
-        let wakes = self.wakes.load(Acquire);
+        let calls = self.calls.so_far();
         let begin = Instant::now();
         let claim = match rest {
             Some(rest) => Ok(Claim::Morsel { morsel: rest, node: None, stolen: false }),
-            None => guarded(&stage.name, || Ok(phase.tasks.claim(worker))),
+            None => guarded(&stage.name, || Ok(phase.tasks.claim(worker, self.wanted(*pace)))),
         };
         let outcome = claim.and_then(|claim| {
             let Claim::Morsel { morsel, node, stolen } = claim else { return Ok(Err(claim)) };
@@ -212,10 +217,15 @@ impl Job {
             };
             stage.count(&run);
             duty.ran(&run);
-            if let Some(observer) = &self.observer {
-                observer.ran(&run);
-            }
-            result.map(|progress| Ok((progress, run.time.as_nanos() as u64)))
+            pace.ran(run.rows(), run.time);
+            let observed = match &self.observer {
+                Some(observer) => guarded(&stage.name, || {
+                    observer.ran(&run);
+                    Ok(())
+                }),
+                None => Ok(()),
+            };
+            result.and_then(|progress| observed.map(|()| Ok((progress, run.time.as_nanos() as u64))))
         });
         match (charge, &outcome) {
             (Some(charge), Ok(Ok((_, nanos)))) => self.share.settle(charge, *nanos),
@@ -224,15 +234,40 @@ impl Job {
             (None, _) => {}
         }
         match outcome {
-            Ok(Ok((Progress::NotNow(rest), _))) => Ran::Leave(Left::Paused { rest: Some(rest), wakes }),
+            Ok(Ok((Progress::NotNow(rest), _))) => Ran::Leave(Left::Paused { rest: Some(rest), calls }),
             Ok(Ok((progress, _))) => Ran::Morsel(progress.rest()),
-            Ok(Err(Claim::NotNow)) => Ran::Leave(Left::Paused { rest: None, wakes }),
+            Ok(Err(Claim::NotNow)) => Ran::Leave(Left::Paused { rest: None, calls }),
             Ok(Err(_)) => Ran::Leave(Left::Exhausted),
             Err(error) => {
                 self.fail(error);
                 Ran::Leave(Left::Elsewhere(None))
             }
         }
+    }
+
+    /// A worker goes on with what is left of its morsel, while others look for work: it leaves them a part of that, if they
+    /// can do it and nothing else is left in the phase. Returns its own part.
+    pub(crate) fn share(&self, phase: &Phase, rest: Morsel) -> Morsel {
+        // The gate is barred if somebody has found nothing here.
+        let others = phase.gate.is_barred() && self.dispatcher.events.has_parked() && self.has_seats();
+        if !others || !self.lock().is_short(phase.stage) {
+            return rest;
+        }
+        let parts = match guarded(&self.stages[phase.stage].name, || Ok(phase.tasks.split(rest))) {
+            Ok(Some(parts)) => parts,
+            Ok(None) => return rest,
+            Err(error) => {
+                self.fail(error);
+                return rest;
+            }
+        };
+        let [own, others] = parts;
+        let mut graph = self.lock();
+        graph.share(phase.stage, others);
+        self.runnable.store(true, Release);
+        drop(graph);
+        self.dispatcher.events.announce(1);
+        own
     }
 
     /// Whether a worker in a phase that it entered at `version` should go on there.
@@ -268,11 +303,12 @@ impl Job {
         let leaves_work = match why {
             Left::Elsewhere(rest) => rest.is_some(),
             Left::Exhausted => false,
-            // The consumer may have made room since the count stood at `wakes`. Either it sees this flag, and takes the
-            // lock, or its call is seen here.
-            Left::Paused { wakes, .. } => {
-                self.paused.store(true, SeqCst);
-                let resumed = self.wakes.load(SeqCst) != wakes && graph.resume();
+            // With the pause, the phase has ended, or the job ends: nobody waits for the consumer.
+            Left::Paused { .. } if ended.is_some() || self.stopped() => false,
+            // The consumer may have made room since. Either it sees that something is paused, and takes the lock, or its
+            // call is seen here.
+            Left::Paused { calls, .. } => {
+                let resumed = !self.calls.pause(calls) && graph.resume();
                 if resumed {
                     self.times.go_on()
                 } else {
@@ -354,12 +390,11 @@ impl Job {
 
     /// The consumer of the result has made room.
     pub(crate) fn wake(&self) {
-        self.wakes.fetch_add(1, SeqCst);
-        if !self.paused.load(SeqCst) {
+        if !self.calls.call() {
             return;
         }
         let mut graph = self.lock();
-        self.paused.store(false, SeqCst);
+        self.calls.resume();
         let resumed = graph.resume();
         self.times.go_on();
         drop(graph);
@@ -397,7 +432,11 @@ impl Job {
         *self.result.lock().unwrap_or_else(PoisonError::into_inner) = Some(result.clone());
         self.ended.notify_all();
         if let Some(observer) = &self.observer {
-            observer.ended(&result);
+            // The result is known to everybody: there is nothing that its panic could still change.
+            let _ = guarded("end of the query", || {
+                observer.ended(&result);
+                Ok(())
+            });
         }
     }
 

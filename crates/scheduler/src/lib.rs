@@ -8,7 +8,7 @@
 //! ```text
 //! worker ─▶ Dispatcher: which job?   the one that has had the least time for its weight     (policy)
 //!        ─▶ Job: which stage?        the first that has morsels, else start the next        (job)
-//!        ─▶ TaskSet: which morsel?   the worker's own range, else that of the nearest node  (ranges)
+//!        ─▶ TaskSet: which morsel?   the worker's own range, else the nearest one, of about a millisecond  (ranges, size)
 //! ```
 //!
 //! There is no dispatcher thread: this code runs on the worker that asks. A job's state machine (the QEPobject) is
@@ -38,6 +38,7 @@
 //! # Ok::<(), base::Error>(())
 //! ```
 
+mod calls;
 mod counts;
 mod cutting;
 mod dispatcher;
@@ -60,6 +61,9 @@ mod policy;
 mod pool;
 mod ranges;
 mod seats;
+#[cfg(all(test, shuttle))]
+mod shuttle_model;
+mod size;
 mod sync;
 mod task;
 mod times;
@@ -78,6 +82,7 @@ pub use observe::{Observer, Run};
 pub use options::{JobOptions, SchedulerOptions};
 pub use pool::Scheduler;
 pub use ranges::MorselRanges;
+pub use size::Wanted;
 pub use task::{JobSpec, Pipeline, Stage, TaskSet, Tasks};
 pub use times::JobTimes;
 pub use topology::{NodeId, Placement, Seat, Topology, available_threads};

@@ -1,4 +1,4 @@
-//! The lanes, the gate and the event count under loom, which tries what weak orders of memory allow, too: `make loom`.
+//! The lanes, the gate, the event count and the consumer's calls under loom, which tries what weak orders of memory allow, too: `make loom`.
 
 /// Loom's synchronisation, under the names that the files expect.
 mod sync {
@@ -30,6 +30,10 @@ mod sync {
                     fence();
                     result
                 }
+                #[allow(dead_code, reason = "of two types, one stores")]
+                pub(super) fn store(&self, value: $value, order: Ordering) {
+                    Self::ordered(order, || self.0.store(value, order));
+                }
                 pub(super) fn load(&self, order: Ordering) -> $value {
                     Self::ordered(order, || self.0.load(order))
                 }
@@ -53,6 +57,9 @@ mod sync {
     sequential!(AtomicUsize, usize);
 }
 
+#[path = "calls.rs"]
+#[allow(clippy::duplicate_mod, reason = "the same text over another `sync`")]
+mod calls;
 #[path = "event_count.rs"]
 #[allow(clippy::duplicate_mod, dead_code, reason = "the same text over another `sync`")]
 mod event_count;
@@ -61,6 +68,7 @@ mod event_count;
 mod gate;
 
 use base::ids::Id;
+use calls::Calls;
 use event_count::{EventCount, Parker};
 use gate::Gate;
 use loom::cell::UnsafeCell;
@@ -69,26 +77,27 @@ use loom::sync::atomic::{AtomicU64, Ordering};
 use loom::thread::spawn;
 
 use crate::morsel::{Claim, Morsel, WorkerId};
-use crate::ranges::{Counter, MorselRanges};
+use crate::ranges::{MorselRanges, Word};
+use crate::size::{Sizes, Wanted};
 
-impl Counter for AtomicU64 {
+impl Word for AtomicU64 {
     fn new(value: u64) -> Self {
         AtomicU64::new(value)
     }
     fn load(&self) -> u64 {
         self.load(Ordering::Relaxed)
     }
-    fn increment(&self) -> u64 {
-        self.fetch_add(1, Ordering::Relaxed)
+    fn exchange(&self, current: u64, new: u64) -> Result<(), u64> {
+        self.compare_exchange(current, new, Ordering::Relaxed, Ordering::Relaxed).map(drop)
     }
 }
 
 #[test]
 fn every_morsel_is_claimed_once() {
     loom::model(|| {
-        let ranges = Arc::new(MorselRanges::<AtomicU64>::cut(3, 2, 1));
+        let ranges = Arc::new(MorselRanges::<AtomicU64>::cut(3, 2, Sizes::fixed(1)));
         let claimed = |ranges: &MorselRanges<AtomicU64>, worker| -> Vec<Morsel> {
-            let claim = || match ranges.claim(WorkerId::from_index(worker)) {
+            let claim = || match ranges.claim(WorkerId::from_index(worker), Wanted::USUAL) {
                 Claim::Morsel { morsel, .. } => Some(morsel),
                 Claim::NotNow | Claim::Done => None,
             };
@@ -160,5 +169,37 @@ fn no_notification_is_lost() {
         work.fetch_add(1, Ordering::Relaxed);
         events.announce(1);
         consumer.join().unwrap();
+    });
+}
+
+#[test]
+fn no_call_of_the_consumer_is_lost() {
+    loom::model(|| {
+        // Room for a morsel is made once. Either the worker sees it, or that there was a call, or the consumer sees that it
+        // has paused, and resumes it under the lock.
+        let shared = Arc::new((Calls::default(), AtomicU64::new(0), loom::sync::Mutex::new(false)));
+        let consumer = {
+            let shared = shared.clone();
+            spawn(move || {
+                let (calls, room, paused) = &*shared;
+                room.store(1, Ordering::Relaxed);
+                if calls.call() {
+                    let mut paused = paused.lock().unwrap();
+                    calls.resume();
+                    *paused = false;
+                }
+            })
+        };
+        let (calls, room, paused) = &*shared;
+        let so_far = calls.so_far();
+        if room.load(Ordering::Relaxed) == 0 {
+            let mut paused = paused.lock().unwrap();
+            *paused = true;
+            if !calls.pause(so_far) {
+                *paused = false;
+            }
+        }
+        consumer.join().unwrap();
+        assert!(!*paused.lock().unwrap(), "the worker waits, and nobody will call again");
     });
 }

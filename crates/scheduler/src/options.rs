@@ -24,8 +24,10 @@ pub struct SchedulerOptions {
     /// Whether workers may be bound to processors. Even then they are not when this process has but a part of the
     /// machine, or the topology is a description.
     pub pin: bool,
-    /// Rows that a morsel should have.
+    /// Rows that a morsel should have as long as nobody knows how long they take.
     pub morsel_rows: u64,
+    /// Whether sizes follow durations ([`Cutting::adapts`](crate::Cutting)).
+    pub adapts: bool,
     /// How long a morsel should run before it yields; tests make it zero.
     pub slice: Duration,
     /// Steps of a long loop between two looks at the clock; tests make them few.
@@ -41,6 +43,7 @@ impl Default for SchedulerOptions {
             topology: None,
             pin: true,
             morsel_rows: MORSEL_ROWS,
+            adapts: true,
             slice: SLICE,
             steps: STEPS,
         }
@@ -58,6 +61,9 @@ pub struct JobOptions {
     pub worker_limit: Option<usize>,
     /// How its phases are divided among workers.
     pub division: Division,
+    /// Whether stages that do not depend on each other run side by side (thesis 4.4.2: bushy parallelism), instead of each
+    /// only on workers that find nothing left in those before it: for comparisons.
+    pub bushy: bool,
     /// Where its memory is taken to lie, for experiments on machines that are described.
     pub placement: MemoryPlacement,
     /// How tables that all workers share are to lie on the nodes of the machine.
@@ -75,6 +81,7 @@ impl Default for JobOptions {
             overtakes: true,
             worker_limit: None,
             division: Division::default(),
+            bushy: false,
             placement: MemoryPlacement::default(),
             spread: Spread::default(),
             cancel: CancelToken::new(),

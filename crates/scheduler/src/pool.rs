@@ -7,6 +7,7 @@ use crate::handle::JobHandle;
 use crate::job::Job;
 use crate::morsel::WorkerId;
 use crate::options::{JobOptions, SchedulerOptions};
+use crate::sync::{Arc, Builder, JoinHandle, Mutex, current};
 use crate::task::JobSpec;
 use crate::topology::{Placement, Topology, available_threads};
 use crate::worker;
@@ -14,11 +15,10 @@ use base::ids::Id;
 use base::memory::set_machine;
 use base::traffic;
 use base::{Error, Result, SqlState};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::JoinHandle;
+use std::sync::PoisonError;
 
 /// Stack of a worker: the reference interpreter recurses over nested expressions. It takes memory only where it is used.
-const STACK: usize = 64 << 20;
+const STACK: usize = if cfg!(shuttle) { 256 << 10 } else { 64 << 20 };
 
 /// A pool of workers. Dropping it cancels its jobs and waits for the workers.
 pub struct Scheduler {
@@ -86,17 +86,13 @@ impl Scheduler {
             // It is to be seen from now on.
             self.dispatcher.duty(id);
             let (dispatcher, pin) = (self.dispatcher.clone(), self.pin);
-            let spawned =
-                std::thread::Builder::new().name(format!("morsel-{}", id.index())).stack_size(STACK).spawn(move || {
-                    if pin {
-                        dispatcher.placement.bind(id, threads);
-                    }
-                    let node = dispatcher.placement.node(id);
-                    let topology = dispatcher.placement.topology();
-                    let sit = if topology.is_machine() { traffic::sit_on_machine } else { traffic::sit };
-                    sit(node.0 as u16, topology.hops(node));
-                    worker::serve(&dispatcher, id);
-                });
+            let spawned = Builder::new().name(format!("morsel-{}", id.index())).stack_size(STACK).spawn(move || {
+                let node = dispatcher.placement.node(id);
+                let topology = dispatcher.placement.topology();
+                let sit = if topology.is_machine() { traffic::sit_on_machine } else { traffic::sit };
+                sit(node.0 as u16, topology.hops(node));
+                worker::serve(&dispatcher, id, pin);
+            });
             // 53000 is PostgreSQL's class for a machine that gives no more.
             workers.push(spawned.map_err(|e| Error::new(SqlState("53000"), format!("could not start a thread: {e}")))?);
         }
@@ -141,7 +137,7 @@ impl Drop for Scheduler {
         let workers = std::mem::take(&mut *self.workers.lock().unwrap_or_else(PoisonError::into_inner));
         for worker in workers {
             // A job may own the last handle of its scheduler, and be dropped by a worker, which cannot join itself.
-            if worker.thread().id() != std::thread::current().id() {
+            if worker.thread().id() != current().id() {
                 // A worker catches the panics of what it runs; there is nothing to do about one of its own here.
                 let _ = worker.join();
             }

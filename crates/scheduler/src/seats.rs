@@ -1,8 +1,7 @@
 //! How many workers a job may have at once. A job without a limit does not count them.
 
-use std::sync::atomic::{AtomicUsize, Ordering::*};
-
 use crate::event_count::EventCount;
+use crate::sync::{AtomicUsize, Ordering::*};
 
 /// The seats of a job.
 pub(crate) struct Seats {

@@ -3,6 +3,7 @@
 use crate::cutting::Cutting;
 use crate::morsel::{Claim, Morsel, Progress, WorkerId};
 use crate::ranges::MorselRanges;
+use crate::size::Wanted;
 use base::Result;
 use std::sync::Arc;
 
@@ -11,12 +12,18 @@ use std::sync::Arc;
 /// Every row of a morsel is run once, by the worker that claimed it or by one that goes on where it yielded. Errors and
 /// panics of either method end the job.
 pub trait TaskSet: Send + Sync {
-    /// Cuts the next morsel for `worker`.
-    fn claim(&self, worker: WorkerId) -> Claim;
+    /// Cuts the next morsel for `worker`, of a size that it wants, where sizes are not fixed.
+    fn claim(&self, worker: WorkerId, wanted: Wanted) -> Claim;
 
     /// Works on a morsel, or on what was left of one, for about a [`Slice`](crate::Slice): what takes longer stops where
     /// it can go on later and returns the rest. A rest counts as the rows that it has, so its rows are the last ones.
     fn run(&self, worker: WorkerId, morsel: Morsel) -> Result<Progress>;
+
+    /// Divides what is left of a morsel into what the worker goes on with, first, and what an idle one may take; none if it
+    /// is one worker's.
+    fn split(&self, _rest: Morsel) -> Option<[Morsel; 2]> {
+        None
+    }
 
     /// Rows in all morsels together, for progress; 0 if unknown.
     fn total(&self) -> u64 {
@@ -25,8 +32,11 @@ pub trait TaskSet: Send + Sync {
 }
 
 impl<T: TaskSet + ?Sized> TaskSet for Arc<T> {
-    fn claim(&self, worker: WorkerId) -> Claim {
-        (**self).claim(worker)
+    fn claim(&self, worker: WorkerId, wanted: Wanted) -> Claim {
+        (**self).claim(worker, wanted)
+    }
+    fn split(&self, rest: Morsel) -> Option<[Morsel; 2]> {
+        (**self).split(rest)
     }
     fn run(&self, worker: WorkerId, morsel: Morsel) -> Result<Progress> {
         (**self).run(worker, morsel)
@@ -54,8 +64,8 @@ impl<P: Into<Progress>, F: Fn(WorkerId, Morsel) -> Result<P> + Send + Sync + 'st
 }
 
 impl<P: Into<Progress>, F: Fn(WorkerId, Morsel) -> Result<P> + Send + Sync> TaskSet for Tasks<F> {
-    fn claim(&self, worker: WorkerId) -> Claim {
-        self.ranges.claim(worker)
+    fn claim(&self, worker: WorkerId, wanted: Wanted) -> Claim {
+        self.ranges.claim(worker, wanted)
     }
     fn run(&self, worker: WorkerId, morsel: Morsel) -> Result<Progress> {
         (self.run)(worker, morsel).map(Into::into)

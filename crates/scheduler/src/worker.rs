@@ -6,13 +6,13 @@ use crate::event_count::{EventCount, Parker};
 use crate::graph::{Left, Phase, Step};
 use crate::job::{Job, Ran};
 use crate::morsel::{Morsel, WorkerId};
+use crate::sync::{Arc, thread_local};
 use base::ids::Id;
 use std::cell::Cell;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// How long an idle worker looks for the next phase before it parks: about what a wake-up costs.
-const PATIENCE: Duration = Duration::from_micros(20);
+const PATIENCE: Duration = Duration::from_micros(if cfg!(shuttle) { 0 } else { 20 });
 
 thread_local! {
     static IS_WORKER: Cell<bool> = const { Cell::new(false) };
@@ -20,20 +20,31 @@ thread_local! {
 
 /// Whether the calling thread is a worker (of any scheduler), which must not wait for a job.
 pub(crate) fn is_worker() -> bool {
-    IS_WORKER.get()
+    IS_WORKER.with(Cell::get)
 }
 
-/// Serves jobs until the dispatcher shuts.
-pub(crate) fn serve(dispatcher: &Dispatcher, worker: WorkerId) {
-    IS_WORKER.set(true);
+/// Serves jobs until the dispatcher shuts, bound to processors if it is to `pin` itself.
+pub(crate) fn serve(dispatcher: &Dispatcher, worker: WorkerId, pin: bool) {
+    IS_WORKER.with(|is_worker| is_worker.set(true));
+    // For how many workers it is bound: others change places, too, when their number changes.
+    let mut bound = 0;
     let parker = Arc::new(Parker::default());
     let mut view = View::default();
     let duty = dispatcher.duty(worker);
     // Notified, and not yet at work: it owes a notification to the next one.
     let mut notified = false;
-    while !dispatcher.is_shut() {
+    loop {
+        // Before anything is looked at, the end included: what changes later changes the epoch, and is not slept through.
         let seen = dispatcher.events.epoch();
-        if worker.index() >= dispatcher.threads() {
+        if dispatcher.is_shut() {
+            return;
+        }
+        let threads = dispatcher.threads();
+        if pin && threads != bound {
+            dispatcher.placement.bind(worker, threads);
+            bound = threads;
+        }
+        if worker.index() >= threads {
             view.clear();
             if std::mem::take(&mut notified) {
                 dispatcher.events.notify_one();
@@ -44,7 +55,7 @@ pub(crate) fn serve(dispatcher: &Dispatcher, worker: WorkerId) {
             continue;
         }
         dispatcher.refresh(&mut view);
-        if step(dispatcher, worker, &mut view, &mut notified) {
+        if step(dispatcher, (worker, threads), &mut view, &mut notified) {
             continue;
         }
         if view.len() > 0 && look_out(&dispatcher.events, seen) {
@@ -57,8 +68,8 @@ pub(crate) fn serve(dispatcher: &Dispatcher, worker: WorkerId) {
     }
 }
 
-/// Does one thing for the job that is furthest behind; false if no job has anything to do.
-fn step(dispatcher: &Dispatcher, worker: WorkerId, view: &mut View, notified: &mut bool) -> bool {
+/// Does one thing for the job that is furthest behind, as one of `threads` workers; false if no job has anything to do.
+fn step(dispatcher: &Dispatcher, (worker, threads): (WorkerId, usize), view: &mut View, notified: &mut bool) -> bool {
     // A job that turns out to have nothing is not runnable any more, so this ends.
     while let Some((job, held)) = view.best() {
         // Somebody else may have been quicker.
@@ -72,7 +83,7 @@ fn step(dispatcher: &Dispatcher, worker: WorkerId, view: &mut View, notified: &m
         match step {
             Step::Start(stage, owner) => job.start(stage, owner),
             Step::Work(phase, rest) => {
-                let left = work(dispatcher, worker, view, &job, &phase, rest, version);
+                let left = work(dispatcher, (worker, threads), view, &job, &phase, rest, version);
                 if let Some(held) = job.leave(phase, version, left) {
                     view.hold(&job, held);
                 }
@@ -83,30 +94,37 @@ fn step(dispatcher: &Dispatcher, worker: WorkerId, view: &mut View, notified: &m
     false
 }
 
-/// Runs morsels of one phase until there are none, or there is something better to do.
+/// Runs morsels of one phase until there are none, or there is something better to do, or the number of workers changes.
 fn work(
     dispatcher: &Dispatcher,
-    worker: WorkerId,
+    (worker, threads): (WorkerId, usize),
     view: &mut View,
     job: &Arc<Job>,
     phase: &Phase,
     mut rest: Option<Morsel>,
     version: u64,
 ) -> Left {
-    let mut company = job.company();
-    loop {
+    let (mut company, mut pace) = (job.company(), phase.pace());
+    let left = loop {
         company.alone = view.len() < 2;
         company.is_turn = view.is_turn();
-        match job.run_one(worker, phase, rest, &mut company) {
-            Ran::Leave(why) => return why,
+        let was_known = pace.is_known();
+        match job.run_one(worker, phase, rest, (&mut company, &mut pace)) {
+            Ran::Leave(why) => break why,
             Ran::Morsel(left) => rest = left,
         }
-        dispatcher.refresh(view);
-        let active = worker.index() < dispatcher.threads();
-        if !(active && job.stays(version) && (view.len() < 2 || view.goes_on(job))) {
-            return Left::Elsewhere(rest);
+        if !was_known {
+            phase.tell(pace);
         }
-    }
+        dispatcher.refresh(view);
+        let unchanged = dispatcher.threads() == threads;
+        if !(unchanged && job.stays(version) && (view.len() < 2 || view.goes_on(job))) {
+            break Left::Elsewhere(rest);
+        }
+        rest = rest.map(|rest| job.share(phase, rest));
+    };
+    phase.tell(pace);
+    left
 }
 
 /// Watches the epoch for a moment: between two phases of a query it comes soon.

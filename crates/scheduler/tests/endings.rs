@@ -28,7 +28,7 @@ fn failures() -> Vec<(JobSpec, SqlState, &'static str)> {
         |row: u64| if row == 30 { Err(Error::new(SqlState::DIVISION_BY_ZERO, "division by zero")) } else { Ok(()) };
     struct BadClaim;
     impl TaskSet for BadClaim {
-        fn claim(&self, _: WorkerId) -> Claim {
+        fn claim(&self, _: WorkerId, _: Wanted) -> Claim {
             panic!("claim {}", 1)
         }
         fn run(&self, _: WorkerId, _: Morsel) -> base::Result<Progress> {
@@ -146,8 +146,8 @@ struct Sink {
 }
 
 impl TaskSet for Sink {
-    fn claim(&self, worker: WorkerId) -> Claim {
-        if self.is_full() { Claim::NotNow } else { self.rows.claim(worker) }
+    fn claim(&self, worker: WorkerId, wanted: Wanted) -> Claim {
+        if self.is_full() { Claim::NotNow } else { self.rows.claim(worker, wanted) }
     }
     /// Stops after each row, and cannot go on while it is full.
     fn run(&self, _: WorkerId, morsel: Morsel) -> base::Result<Progress> {
@@ -196,6 +196,75 @@ fn a_slow_consumer_holds_its_job_and_no_other() {
         job.wake();
     }
     job.wait().unwrap();
+}
+
+/// One worker is told that there is nothing left, and then the other one, which leaves last, that it has to wait.
+#[derive(Default)]
+struct EndsInAPause {
+    begun: AtomicBool,
+    told: Gate,
+}
+
+impl TaskSet for EndsInAPause {
+    fn claim(&self, worker: WorkerId, _: Wanted) -> Claim {
+        let morsel = Morsel { begin: u64::from(worker.0), end: u64::from(worker.0) + 1 };
+        if !self.begun.swap(true, SeqCst) {
+            Claim::Morsel { morsel, node: None, stolen: false }
+        } else if !self.told.is_open() {
+            self.told.open();
+            Claim::Done
+        } else {
+            Claim::NotNow
+        }
+    }
+    fn run(&self, _: WorkerId, _: Morsel) -> base::Result<Progress> {
+        self.told.pass();
+        // The other one leaves meanwhile.
+        std::thread::sleep(std::time::Duration::from_millis(30));
+        Ok(Progress::Done)
+    }
+}
+
+#[test]
+fn what_has_ended_does_not_wait_for_the_consumer() {
+    let (gate, scheduler) = (Gate::new(), scheduler(2));
+    let held = gate.clone();
+    let mut spec = JobSpec::new();
+    spec.add(Pipeline::new("ends", |_| Ok(Box::new(EndsInAPause::default()))), &[]);
+    let source = move |_: &Cutting| {
+        let held = held.clone();
+        Ok(rows(1, move |_, _| {
+            held.pass();
+            Ok(())
+        }))
+    };
+    spec.add(Pipeline::new("goes on", source), &[0]);
+    let job = scheduler.submit(spec, JobOptions::default());
+    eventually("the next stage runs", || gate.arrived.load(SeqCst) > 0);
+    assert!(!job.times().is_held_up);
+    gate.open();
+    job.wait().unwrap();
+}
+
+#[test]
+fn a_panic_of_an_observer_fails_its_job_and_nothing_else() {
+    struct Bad(bool);
+    impl Observer for Bad {
+        fn ran(&self, _: &Run) {
+            assert!(self.0, "seen");
+        }
+        fn ended(&self, _: &base::Result<()>) {
+            panic!("told");
+        }
+    }
+    let scheduler = scheduler(2);
+    for (at_the_end, error) in [(false, Some("panic in fine: seen")), (true, None)] {
+        let options = JobOptions { observer: Some(Arc::new(Bad(at_the_end))), ..Default::default() };
+        let result = scheduler.run(fine(), options);
+        assert_eq!(result.err().map(|error| error.message().to_owned()).as_deref(), error);
+        scheduler.run(fine(), JobOptions::default()).unwrap();
+    }
+    eventually("no job is listed", || scheduler.active_jobs() == 0);
 }
 
 #[test]

@@ -169,6 +169,27 @@ fn a_later_stage_begins_only_when_workers_are_idle() {
 }
 
 #[test]
+fn independent_stages_run_side_by_side_if_they_are_to() {
+    // Each stage waits for a worker in the other one, though it has morsels for all workers itself.
+    let (first, second) = (Gate::new(), Gate::new());
+    let stage = |opens: &Arc<Gate>, waits: &Arc<Gate>| {
+        let (opens, waits) = (opens.clone(), waits.clone());
+        Pipeline::new("stage", move |_| {
+            let (opens, waits) = (opens.clone(), waits.clone());
+            Ok(rows(10, move |_, _| {
+                opens.open();
+                waits.pass();
+                Ok(())
+            }))
+        })
+    };
+    let mut spec = JobSpec::new();
+    spec.add(stage(&first, &second), &[]);
+    spec.add(stage(&second, &first), &[]);
+    scheduler(2).run(spec, JobOptions { bushy: true, ..Default::default() }).unwrap();
+}
+
+#[test]
 fn task_sets_are_dropped_before_their_stage_goes_on() {
     let gone = Arc::new(AtomicBool::new(false));
     let sum = Arc::new(AtomicU64::new(0));
@@ -255,7 +276,7 @@ fn four_described_sockets_on_one_machine() {
     }
     let mut spec = JobSpec::new();
     let source = |cut: &Cutting| {
-        let cut = Cutting { morsel_rows: 7, ..cut.clone() };
+        let cut = Cutting { morsel_rows: 7, adapts: false, ..cut.clone() };
         let ranges = cut.placed(&[(NodeId(2), 0..500), (NodeId(2), 1000..1500)]);
         Ok(Tasks::boxed(ranges, |_, _| {
             std::thread::sleep(Duration::from_micros(100));

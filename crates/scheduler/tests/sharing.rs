@@ -191,6 +191,51 @@ fn another_worker_goes_on_with_a_rest() {
     assert_eq!(steps.load(SeqCst), 800);
 }
 
+/// One morsel, of steps of a quarter of a millisecond, whose rests can be halved.
+struct Halves {
+    all: MorselRanges,
+    cut: Cutting,
+    done: Mutex<Vec<(usize, u64)>>,
+}
+
+impl TaskSet for Halves {
+    fn claim(&self, worker: WorkerId, wanted: Wanted) -> Claim {
+        self.all.claim(worker, wanted)
+    }
+    fn run(&self, worker: WorkerId, morsel: Morsel) -> base::Result<Progress> {
+        let slice = self.cut.begin();
+        let mut at = morsel.begin;
+        while at < morsel.end && (at == morsel.begin || !slice.is_over()) {
+            std::thread::sleep(Duration::from_micros(250));
+            self.done.lock().unwrap().push((worker.index(), at));
+            at += 1;
+        }
+        let rest = Morsel { begin: at, end: morsel.end };
+        Ok(if rest.is_empty() { Progress::Done } else { Progress::Yielded(rest) })
+    }
+    fn split(&self, rest: Morsel) -> Option<[Morsel; 2]> {
+        let middle = rest.begin + rest.len().div_ceil(2);
+        (middle < rest.end).then_some([Morsel { end: middle, ..rest }, Morsel { begin: middle, ..rest }])
+    }
+}
+
+#[test]
+fn idle_workers_take_halves_of_what_has_yielded() {
+    for (limit, most) in [(None, 4), (Some(2), 2), (Some(1), 1)] {
+        let cut = Cutting::new(1);
+        let all = cut.pieces(&Offsets::new([800]));
+        let halves = Arc::new(Halves { all, cut, done: Mutex::default() });
+        let (tasks, mut spec) = (halves.clone(), JobSpec::new());
+        spec.add(Pipeline::new("halves", move |_| Ok(Box::new(tasks.clone()))), &[]);
+        scheduler(4).run(spec, JobOptions { worker_limit: limit, ..Default::default() }).unwrap();
+        let mut done = halves.done.lock().unwrap().clone();
+        let workers: HashSet<usize> = done.iter().map(|done| done.0).collect();
+        assert!(workers.len() <= most && (workers.len() > 1) == (most > 1), "{workers:?} of {most}");
+        done.sort_by_key(|done| done.1);
+        assert_eq!(done.iter().map(|done| done.1).collect::<Vec<_>>(), (0..800).collect::<Vec<_>>());
+    }
+}
+
 #[test]
 fn no_more_workers_than_a_job_may_have() {
     let (scheduler, beside) = (scheduler(4), Arc::new(AtomicU64::new(0)));
@@ -232,7 +277,7 @@ fn a_worker_that_comes_late_finds_morsels() {
     let source = move |cut: &Cutting| {
         assert_eq!(cut.threads, 1);
         let log = log.clone();
-        let cut = Cutting { morsel_rows: 1, ..cut.clone() };
+        let cut = Cutting { morsel_rows: 1, adapts: false, ..cut.clone() };
         Ok(Tasks::boxed(cut.rows(1_000_000), move |worker: WorkerId, _| {
             std::thread::sleep(Duration::from_micros(100));
             log.lock().unwrap().insert(worker.index());

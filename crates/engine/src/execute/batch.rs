@@ -12,7 +12,9 @@ use pipeline::ir::{Inst, Pipeline, PipelineId, StateId};
 use runtime::abi::{BATCH, Batch, ColumnRef, Worker};
 use runtime::query::{Suspended, WorkerGuard};
 use runtime::vectors::{self, VectorPlan, VectorValues};
-use scheduler::{Claim, Cutting, EachWorker, Morsel, MorselRanges, Progress, Slice, WorkerId};
+use scheduler::{
+    Claim, Cutting, Division, EachWorker, Morsel, MorselRanges, Progress, Slice, Strategy, Wanted, WorkerId,
+};
 use storage::{Applicable, ChunkReader, ScanPredicate, Scratch, Texts};
 
 use super::Query;
@@ -124,13 +126,13 @@ impl Feed {
         }
     }
 
-    pub fn claim(&self, worker: WorkerId) -> Claim {
+    pub fn claim(&self, worker: WorkerId, wanted: Wanted) -> Claim {
         if self.is_exhausted() {
             Claim::Done
         } else if self.query.is_held_up() {
             Claim::NotNow
         } else {
-            self.ranges.claim(worker)
+            self.ranges.claim(worker, wanted)
         }
     }
 
@@ -210,6 +212,23 @@ impl Feed {
     /// What is left to do of a morsel.
     pub fn progress(&self, rest: Morsel) -> Progress {
         if self.query.is_held_up() { Progress::NotNow(rest) } else { Progress::Yielded(rest) }
+    }
+
+    /// Halves what is left of a morsel, behind the batch that has paused, if there is one: its rows must be the first so many,
+    /// at most, of those that are left. None if the rows are to come in their order, or are one worker's part.
+    pub fn split(&self, rest: Morsel) -> Option<[Morsel; 2]> {
+        let may = self.cut.strategy == Strategy::Lanes && self.cut.division == Division::Morsels;
+        let middle = rest.begin + (rest.len() / 2).next_multiple_of(BATCH as u64);
+        if !may || middle >= rest.end {
+            return None;
+        }
+        if self.pauses {
+            let mut paused = self.lock();
+            if let Some(known) = paused.remove(&rest.end) {
+                paused.insert(middle, known);
+            }
+        }
+        Some([Morsel { end: middle, ..rest }, Morsel { begin: middle, ..rest }])
     }
 
     pub fn total(&self) -> u64 {

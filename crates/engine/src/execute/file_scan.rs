@@ -8,7 +8,7 @@ use base::Result;
 use base::memory::Reservation;
 use io::{FileSource, Step};
 use pipeline::ir::{PipelineId, ScanPredicate as IrPredicate, SourceColumn};
-use scheduler::{Claim, Cutting, Morsel, MorselRanges, Progress, TaskSet, WorkerId};
+use scheduler::{Claim, Cutting, Morsel, MorselRanges, Progress, TaskSet, Wanted, WorkerId};
 use storage::{ChunkReader, ScanPredicate};
 
 use super::Query;
@@ -179,8 +179,8 @@ impl FileTasks {
 }
 
 impl TaskSet for FileTasks {
-    fn claim(&self, worker: WorkerId) -> Claim {
-        self.feed.claim(worker)
+    fn claim(&self, worker: WorkerId, wanted: Wanted) -> Claim {
+        self.feed.claim(worker, wanted)
     }
 
     fn run(&self, worker: WorkerId, morsel: Morsel) -> Result<Progress> {

@@ -7,7 +7,7 @@ use base::memory::Reservation;
 use base::traffic::{self, Access};
 use pipeline::ir::{PipelineId, Source as IrSource};
 use runtime::abi::BATCH;
-use scheduler::{Claim, Cutting, Morsel, Offsets, Progress, TaskSet, WorkerId};
+use scheduler::{Claim, Cutting, Morsel, Offsets, Progress, TaskSet, Wanted, WorkerId};
 use storage::{ChunkReader, RowId, ScanPredicate, Snapshot};
 use types::{Chunk, ColumnBuilder, SqlType};
 
@@ -129,8 +129,8 @@ impl FoundTasks {
 }
 
 impl TaskSet for FoundTasks {
-    fn claim(&self, worker: WorkerId) -> Claim {
-        self.feed.claim(worker)
+    fn claim(&self, worker: WorkerId, wanted: Wanted) -> Claim {
+        self.feed.claim(worker, wanted)
     }
 
     fn run(&self, worker: WorkerId, morsel: Morsel) -> Result<Progress> {
@@ -159,6 +159,10 @@ impl TaskSet for FoundTasks {
             }
         }
         run.end(at)
+    }
+
+    fn split(&self, rest: Morsel) -> Option<[Morsel; 2]> {
+        self.feed.split(rest)
     }
 
     fn total(&self) -> u64 {

@@ -6,7 +6,7 @@ use base::Result;
 use pipeline::ir::PipelineId;
 use runtime::abi::BATCH;
 use runtime::source::RowSource;
-use scheduler::{Claim, Cutting, Morsel, Progress, Strategy, TaskSet, WorkerId};
+use scheduler::{Claim, Cutting, Morsel, Progress, Strategy, TaskSet, Wanted, WorkerId};
 use storage::ChunkReader;
 use types::Chunk;
 
@@ -26,8 +26,8 @@ impl RowTasks {
 }
 
 impl TaskSet for RowTasks {
-    fn claim(&self, worker: WorkerId) -> Claim {
-        self.feed.claim(worker)
+    fn claim(&self, worker: WorkerId, wanted: Wanted) -> Claim {
+        self.feed.claim(worker, wanted)
     }
     fn run(&self, worker: WorkerId, morsel: Morsel) -> Result<Progress> {
         let mut run = self.feed.begin(worker, morsel);
@@ -56,6 +56,9 @@ impl TaskSet for RowTasks {
         }
         run.end(cursor)
     }
+    fn split(&self, rest: Morsel) -> Option<[Morsel; 2]> {
+        if self.rows.is_dense() { self.feed.split(rest) } else { None }
+    }
     fn total(&self) -> u64 {
         self.feed.total()
     }
@@ -77,8 +80,8 @@ impl ValueTasks {
 }
 
 impl TaskSet for ValueTasks {
-    fn claim(&self, worker: WorkerId) -> Claim {
-        self.feed.claim(worker)
+    fn claim(&self, worker: WorkerId, wanted: Wanted) -> Claim {
+        self.feed.claim(worker, wanted)
     }
     fn run(&self, worker: WorkerId, morsel: Morsel) -> Result<Progress> {
         let mut run = self.feed.begin(worker, morsel);

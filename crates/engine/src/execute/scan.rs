@@ -10,7 +10,7 @@ use io::{CompareOp, PrunePredicate};
 use pipeline::ir::{
     KeyFilter, PipelineId, ScanOp as IrOp, ScanPredicate as IrPredicate, Source as IrSource, SourceColumn,
 };
-use scheduler::{Claim, Cutting, Morsel, NodeId, Offsets, Progress, Strategy, TaskSet, WorkerId};
+use scheduler::{Claim, Cutting, Morsel, NodeId, Offsets, Progress, Strategy, TaskSet, Wanted, WorkerId};
 use storage::relation::IndexedRows;
 use storage::transaction::Reads;
 use storage::{ChunkReader, ChunkView, Comparison, ScanOp, ScanPredicate, Snapshot};
@@ -339,8 +339,8 @@ fn some_of(parts: Vec<(NodeId, Range<u64>)>, rows: Range<u64>) -> Vec<(NodeId, R
 }
 
 impl TaskSet for TableTasks {
-    fn claim(&self, worker: WorkerId) -> Claim {
-        self.feed.claim(worker)
+    fn claim(&self, worker: WorkerId, wanted: Wanted) -> Claim {
+        self.feed.claim(worker, wanted)
     }
 
     fn run(&self, worker: WorkerId, morsel: Morsel) -> Result<Progress> {
@@ -356,6 +356,10 @@ impl TaskSet for TableTasks {
             }
         }
         run.end(at)
+    }
+
+    fn split(&self, rest: Morsel) -> Option<[Morsel; 2]> {
+        self.feed.split(rest)
     }
 
     fn total(&self) -> u64 {

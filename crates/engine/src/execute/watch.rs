@@ -14,7 +14,7 @@ use base::ids::Id;
 use base::traffic::{self, Access, Traffic};
 use base::{Error, IdMap, Result, SqlState};
 use pipeline::ir::PipelineId;
-use scheduler::{Claim, Morsel, Progress, StageReport, TaskSet, WorkerId};
+use scheduler::{Claim, Morsel, Progress, StageReport, TaskSet, Wanted, WorkerId};
 
 use super::Query;
 use super::phases::Phase;
@@ -33,8 +33,11 @@ pub(super) struct Watched {
 }
 
 impl TaskSet for Watched {
-    fn claim(&self, worker: WorkerId) -> Claim {
-        self.tasks.claim(worker)
+    fn claim(&self, worker: WorkerId, wanted: Wanted) -> Claim {
+        self.tasks.claim(worker, wanted)
+    }
+    fn split(&self, rest: Morsel) -> Option<[Morsel; 2]> {
+        self.tasks.split(rest)
     }
     fn run(&self, worker: WorkerId, morsel: Morsel) -> Result<Progress> {
         let worker_number = worker.index();

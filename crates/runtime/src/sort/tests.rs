@@ -8,7 +8,7 @@ use pipeline::ir::{RowLayout, RowSet, SortField, State, StateId, Ty};
 use types::{Interval, Str, Value};
 
 use super::*;
-use scheduler::{Claim, WorkerId};
+use scheduler::{Claim, Wanted, WorkerId};
 
 use crate::query::Worker;
 use crate::testing::{all_rows, context, finalize, finalize_as, get, new_row, put};
@@ -469,7 +469,7 @@ fn runs_of_long_texts(rows: usize, length: usize, steps: u64) -> Vec<(&'static s
     let mut phases = Vec::new();
     while let Some(tasks) = context.finalize_phase(SORT, phases.len(), &cut).unwrap() {
         let (mut runs, mut rest) = (0, None);
-        while let Claim::Morsel { morsel, .. } = rest.map_or_else(|| tasks.claim(WorkerId(0)), resumed) {
+        while let Claim::Morsel { morsel, .. } = rest.map_or_else(|| tasks.claim(WorkerId(0), Wanted::USUAL), resumed) {
             rest = tasks.run(WorkerId(0), morsel).unwrap().rest();
             runs += 1;
         }

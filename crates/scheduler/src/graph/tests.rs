@@ -19,6 +19,10 @@ struct Case {
     /// How often, in all, a run may stop before its end, and a claim or run may find the consumer behind.
     yields: u8,
     pauses: u8,
+    /// How often a worker with a rest in its hands may leave a part of it to others.
+    splits: u8,
+    /// Whether stages run side by side.
+    bushy: bool,
     /// Whether the job may be cancelled.
     cancelled: bool,
 }
@@ -44,6 +48,8 @@ struct World {
     phase: Vec<usize>,
     next: Vec<u8>,
     ran: Vec<u8>,
+    /// By stage: parts that were added by dividing rests.
+    added: Vec<u8>,
     started: Vec<bool>,
     done: Vec<bool>,
     /// What workers look at before they take the lock.
@@ -69,12 +75,13 @@ impl World {
         let stages = case.stages.len();
         Self {
             case: case.clone(),
-            graph: Graph::new(spec),
+            graph: Graph::new(spec, case.bushy),
             workers: vec![At::Outside; case.workers],
             held: vec![None; case.workers],
             phase: vec![0; stages],
             next: vec![0; stages],
             ran: vec![0; stages],
+            added: vec![0; stages],
             started: vec![false; stages],
             done: vec![false; stages],
             runnable: true,
@@ -100,7 +107,9 @@ impl World {
                 }
                 At::Starting(_) | At::Finishing(_) => all.push((number, 0)),
                 // To run to the end and stay, or to leave; to yield and stay, or to leave; to be held up.
-                At::Inside(..) => {
+                At::Inside(phase, rest) => {
+                    let may_split = self.case.splits > 0 && rest.is_some() && self.graph.is_short(phase.stage);
+                    all.extend(may_split.then_some((number, 5)));
                     all.extend([(number, 0), (number, 1)]);
                     all.extend((self.case.yields > 0).then_some([(number, 2), (number, 3)]).into_iter().flatten());
                     all.extend((self.case.pauses > 0).then_some((number, 4)));
@@ -155,10 +164,10 @@ impl World {
                 At::Outside
             }
             At::Finishing(stage) => {
-                assert_eq!(self.ran[stage], self.morsels(stage), "a phase ended with morsels left");
+                assert_eq!(self.ran[stage], self.morsels(stage) + self.added[stage], "a phase ended with morsels left");
                 if self.phase[stage] + 1 < self.case.stages[stage].1.len() {
                     self.phase[stage] += 1;
-                    (self.next[stage], self.ran[stage]) = (0, 0);
+                    (self.next[stage], self.ran[stage], self.added[stage]) = (0, 0, 0);
                     self.publish(stage);
                 } else {
                     drop(self.graph.take(stage));
@@ -180,9 +189,16 @@ impl World {
     /// Claims or goes on, and stays or leaves.
     fn run(&mut self, worker: usize, phase: Arc<Phase>, rest: Option<Morsel>, outcome: u8) -> At {
         let stage = phase.stage;
+        if outcome == 5 {
+            self.case.splits -= 1;
+            self.added[stage] += 1;
+            self.graph.share(stage, Morsel { begin: 0, end: 1 });
+            self.runnable = true;
+            return At::Inside(phase, rest);
+        }
         if outcome == 4 {
             self.case.pauses -= 1;
-            return self.leave(worker, phase, Left::Paused { rest, wakes: 0 });
+            return self.leave(worker, phase, Left::Paused { rest, calls: 0 });
         }
         let morsel = match rest {
             Some(rest) => rest,
@@ -219,7 +235,8 @@ impl World {
         match why {
             Left::Elsewhere(rest) => self.runnable |= rest.is_some(),
             Left::Exhausted => {}
-            Left::Paused { .. } => self.paused = 1,
+            // Nobody waits for the consumer of what has ended.
+            Left::Paused { .. } => self.paused |= u8::from(ended.is_none()),
         }
         match ended {
             Some((phase, _)) => {
@@ -260,11 +277,12 @@ impl World {
         workers.sort_unstable();
         let active = self.graph.active.iter().map(|a| (a.phase.stage, a.exhausted, a.paused, a.rests.len()));
         format!(
-            "{workers:?} {:?} {:?} {:?} {:?} {:?} {} {} {} {} {} {}",
+            "{workers:?} {:?} {:?} {:?} {:?} {:?} {:?} {} {} {} {} {} {} {}",
             active.collect::<Vec<_>>(),
             self.phase,
             self.next,
             self.ran,
+            self.added,
             self.done,
             self.runnable,
             self.paused,
@@ -272,6 +290,7 @@ impl World {
             self.closed,
             self.case.yields,
             self.case.pauses,
+            self.case.splits,
         )
     }
 }
@@ -295,16 +314,18 @@ fn explore(case: &Case) -> usize {
 
 #[test]
 fn small_jobs_end_in_every_order() {
-    let case = Case { workers: 2, stages: &[], yields: 0, pauses: 0, cancelled: false };
+    let case = Case { workers: 2, stages: &[], yields: 0, pauses: 0, splits: 0, bushy: false, cancelled: false };
     let cases = [
         Case { stages: &[(&[], &[2])], yields: 2, pauses: 2, ..case.clone() },
-        Case { stages: &[(&[], &[1, 2])], yields: 1, pauses: 1, ..case.clone() },
+        Case { stages: &[(&[], &[1, 2])], yields: 1, pauses: 1, splits: 1, ..case.clone() },
         Case { stages: &[(&[], &[1, 1]), (&[0], &[2])], yields: 1, ..case.clone() },
         Case { stages: &[(&[], &[2]), (&[], &[1])], yields: 1, pauses: 1, ..case.clone() },
         Case { stages: &[(&[], &[1]), (&[], &[1]), (&[0, 1], &[1])], yields: 1, ..case.clone() },
+        Case { stages: &[(&[], &[1]), (&[], &[1]), (&[0, 1], &[1])], yields: 1, bushy: true, ..case.clone() },
+        Case { stages: &[(&[], &[1, 1]), (&[], &[2])], pauses: 1, bushy: true, cancelled: true, ..case.clone() },
         Case { stages: &[(&[], &[0, 0, 1])], pauses: 1, ..case.clone() },
-        Case { workers: 3, stages: &[(&[], &[2, 1])], yields: 2, pauses: 1, ..case.clone() },
-        Case { stages: &[(&[], &[2]), (&[0], &[1])], yields: 1, pauses: 1, cancelled: true, ..case },
+        Case { workers: 3, stages: &[(&[], &[2, 1])], yields: 2, pauses: 1, splits: 1, ..case.clone() },
+        Case { stages: &[(&[], &[2]), (&[0], &[1])], yields: 1, pauses: 1, splits: 1, cancelled: true, ..case },
     ];
     let states: Vec<usize> = cases.iter().map(explore).collect();
     assert!(states.iter().all(|&states| states > 20), "{states:?}");

@@ -72,18 +72,21 @@ impl Placement {
         self.topology.near(node)
     }
 
-    /// Binds the calling thread, which is `worker`, when `threads` threads are wanted: to its processor if the threads
-    /// cover the machine exactly (thesis 4.4), to its node if there are fewer or more, as nobody knows who else took
-    /// the same processors.
+    /// Binds the calling thread, which is `worker`, when `threads` threads are wanted.
     pub(crate) fn bind(&self, worker: WorkerId, threads: usize) {
-        let seat = self.seat(worker);
-        if !self.topology.bindable {
-            return;
+        if self.topology.bindable {
+            machine::bind(self.processors(worker, threads));
         }
+    }
+
+    /// Where a worker may run when `threads` threads are wanted: on its processor if the threads cover the machine exactly
+    /// (thesis 4.4), on its node if there are fewer or more, as nobody knows who else took the same processors.
+    fn processors(&self, worker: WorkerId, threads: usize) -> &[u32] {
+        let seat = &self.seats[worker.index() % self.seats.len()];
         if threads == self.topology.cpu_count() && worker.index() < threads {
-            machine::bind(&[seat.cpu]);
-        } else if self.node_count() > 1 {
-            machine::bind(self.topology.cpus(seat.node));
+            std::slice::from_ref(&seat.cpu)
+        } else {
+            self.topology.cpus(seat.node)
         }
     }
 }
@@ -98,5 +101,19 @@ mod tests {
         let placement = Placement::new(topology, 6);
         let seats: Vec<_> = (0..6).map(|w| placement.seat(WorkerId(w))).map(|s| (s.node.0, s.cpu, s.rank)).collect();
         assert_eq!(seats, [(0, 0, 0), (1, 3, 0), (0, 1, 1), (0, 2, 2), (0, 0, 3), (1, 3, 1)]);
+    }
+
+    #[test]
+    fn workers_have_processors_of_their_own_as_long_as_they_cover_the_machine() {
+        let placement = Placement::new(Topology::parse("node 0 cpus 0-2; node 1 cpus 3").unwrap(), 6);
+        let at = |threads| (0..4).map(|w| placement.processors(WorkerId(w), threads)).collect::<Vec<_>>();
+        assert_eq!(at(4), [&[0][..], &[3], &[1], &[2]]);
+        for threads in [3, 6] {
+            assert_eq!(at(threads), [&[0, 1, 2][..], &[3], &[0, 1, 2], &[0, 1, 2]]);
+        }
+        // Of one node, all of it: who was bound to a processor goes where it likes again.
+        let one = Placement::new(Topology::single(2), 4);
+        assert_eq!(one.processors(WorkerId(1), 2), [1]);
+        assert_eq!(one.processors(WorkerId(1), 4), [0, 1]);
     }
 }

@@ -69,6 +69,9 @@ impl Gate {
             open = self.changed.wait(open).unwrap();
         }
     }
+    pub fn is_open(&self) -> bool {
+        *self.open.lock().unwrap()
+    }
     pub fn open(&self) {
         *self.open.lock().unwrap() = true;
         self.changed.notify_all();
