@@ -257,6 +257,7 @@ impl Environment {
             weight: self.settings.number("priority"),
             worker_limit: Some(self.settings.number("worker_limit") as usize).filter(|&limit| limit > 0),
             division: self.settings.division(),
+            bushy: self.settings.is_on("bushy_parallelism"),
             placement: self.settings.placement(),
             spread: self.settings.spread(),
             cancel: self.call.token(),

@@ -99,6 +99,13 @@ pub const SETTINGS: &[Setting] = &[
         description: "Time that a query waits for memory that others use before it runs all the same; 0: none.",
     },
     Setting {
+        name: "bushy_parallelism",
+        kind: Kind::Bool,
+        default: "off",
+        scope: Scope::Session,
+        description: "Run independent pipelines of a query side by side instead of one after the other, for comparisons.",
+    },
+    Setting {
         name: "check_function_bodies",
         kind: Kind::Bool,
         default: "on",
@@ -441,6 +448,7 @@ impl Settings {
     pub(crate) fn plans_as_usual(&self) -> bool {
         const HARMLESS: &[&str] = &[
             "admission_timeout",
+            "bushy_parallelism",
             "concurrency_control",
             "default_transaction_isolation",
             "directory_placement",
