@@ -11,6 +11,7 @@ mod groups;
 mod index;
 mod inserts;
 mod interference;
+mod joins;
 mod latency;
 mod limits;
 mod memory;
@@ -111,6 +112,8 @@ enum Command {
     Morsels,
     /// Times TPC-H while another process hogs one core, with morsels and with equal parts made beforehand.
     Interference(interference::InterferenceOptions),
+    /// Counts the rows that build and probe in TPC-H's joins, and times pipelines side by side.
+    Joins(DataOptions),
     /// Times TPC-H in 1 to 64 streams, and shows a query that joins another one.
     Streams(DataOptions),
     /// Replays recorded queries on machines with many cores: figures of the thesis's chapter 4.
@@ -181,6 +184,7 @@ fn main() -> ExitCode {
         Command::Service(options) => service::run(&options),
         Command::Morsels => morsels::run(),
         Command::Interference(options) => interference::run(&options),
+        Command::Joins(options) => joins::run(&options),
         Command::Streams(options) => streams::run(&options),
         Command::Replay(options) => replay::run(&options),
         Command::Cancel(options) => cancel::run(&options),

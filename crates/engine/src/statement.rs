@@ -9,6 +9,7 @@ mod cursor;
 mod definition;
 mod explain;
 mod index;
+mod joined;
 mod load;
 mod locking;
 mod prepared;

@@ -12,6 +12,7 @@ use sql::{ExplainStage, Outcome, Statement, With};
 use types::Value;
 
 use super::change;
+use super::joined::Joined;
 use super::load::{self, Ran};
 use super::show::texts;
 use crate::environment::Environment;
@@ -200,15 +201,18 @@ fn analyzed(environment: &Environment, plan: Plan) -> Result<String> {
 fn shown(Ran { plan, optimized, running }: &mut Ran, in_all: Duration, done: &str) -> String {
     let ran = in_all.saturating_sub(*optimized + running.compiled);
     let mut counts = running.operators().into_iter();
-    let mut lines = Vec::new();
+    let (mut lines, mut joined) = (Vec::new(), Joined::default());
     let printer = Printer::plain(plan);
     for cte in plan.ctes.values() {
         lines.push((format!("with {}:", cte.name), None));
-        operators(&printer, &cte.plan, 1, &mut counts, &mut lines);
+        operators(&printer, &cte.plan, 1, &mut counts, (&mut lines, &mut joined));
     }
-    operators(&printer, &plan.root, 0, &mut counts, &mut lines);
+    operators(&printer, &plan.root, 0, &mut counts, (&mut lines, &mut joined));
     let mut text = table(&lines);
     let _ = writeln!(text, "\n{}", stages(running));
+    if !joined.is_empty() {
+        let _ = writeln!(text, "{joined}");
+    }
     let _ = writeln!(
         text,
         "{done}; optimized in {:.2} ms, compiled in {:.2} ms, run in {:.2} ms; peak memory {:.1} MiB",
@@ -247,17 +251,22 @@ fn drain(running: &mut Running) -> Result<usize> {
 /// An operator's label; its rows as estimated, and what it has done.
 type Line = (String, Option<(f64, Operator)>);
 
+/// Adds the lines of an operator and of those below it; returns the rows that it has delivered.
 fn operators<'a>(
     printer: &Printer<'a>,
     node: &'a Node,
     depth: usize,
     counts: &mut impl Iterator<Item = Operator>,
-    lines: &mut Vec<Line>,
-) {
+    (lines, joined): (&mut Vec<Line>, &mut Joined),
+) -> u64 {
     let label = printer.operator(node);
     let done = counts.next().unwrap_or_default();
+    let rows = done.rows;
     lines.push((format!("{:width$}{label}", "", width = depth * 2), Some((node.rows, done))));
-    node.inputs().for_each(|n| operators(printer, n, depth + 1, counts, lines));
+    let below = node.inputs().map(|input| operators(printer, input, depth + 1, counts, (&mut *lines, &mut *joined)));
+    let below: Vec<u64> = below.collect();
+    joined.count(&node.op, &below);
+    rows
 }
 
 fn ms(d: Duration) -> f64 {

@@ -174,3 +174,18 @@ fn an_interrupted_script_does_not_go_on() {
     assert_eq!((outcome.unwrap_err().state(), statements), (base::SqlState::QUERY_CANCELED, 1));
     assert_eq!(lines(s, "select 'on'"), ["on"]);
 }
+
+#[test]
+fn joins_say_how_many_rows_probe() {
+    let s = &mut session();
+    let said = |s: &mut Session, sql: &str| {
+        let lines = lines(s, &format!("explain analyze {sql}"));
+        lines.into_iter().find(|line| line.contains("probe sides"))
+    };
+    let sql = "select count(*) from n join digits on n.i % 10 = d";
+    let text = "1 join: 100000 rows probed, 10 were built of: 100.0% on probe sides";
+    assert_eq!(said(s, sql).as_deref(), Some(text));
+    let sql = "select count(*) from digits a join digits b on a.d = b.d join digits c on b.d = c.d where a.d < 2";
+    assert!(said(s, sql).unwrap().starts_with("2 joins: "));
+    assert_eq!(said(s, "select count(*) from n"), None);
+}
