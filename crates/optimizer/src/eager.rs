@@ -94,6 +94,9 @@ impl EagerGroups {
     }
 }
 
+type Calls = Vec<(ColumnId, AggregateCall)>;
+type Keys = Vec<(ColumnId, Expr)>;
+
 struct Rewriting<'p> {
     pass: EagerGroups,
     columns: &'p mut IdMap<ColumnId, ColumnInfo>,
@@ -107,7 +110,7 @@ struct Place {
     /// By these columns.
     keys: Vec<ColumnId>,
     /// What is aggregated there.
-    calls: Vec<(ColumnId, AggregateCall)>,
+    calls: Calls,
     /// The columns that the operators above need, whoever makes them.
     above: BTreeSet<ColumnId>,
     /// Estimated.
@@ -210,13 +213,7 @@ impl Rewriting<'_> {
     }
 
     /// The grouping, over one in its place.
-    fn split(
-        &mut self,
-        input: Node,
-        (mut groups, aggregates): (Vec<(ColumnId, Expr)>, Vec<(ColumnId, AggregateCall)>),
-        place: Place,
-        rows: f64,
-    ) -> Node {
+    fn split(&mut self, input: Node, (mut groups, aggregates): (Keys, Calls), place: Place, rows: f64) -> Node {
         let names: HashMap<ColumnId, ColumnId> =
             place.keys.iter().map(|&key| (key, fresh_like(self.columns, key))).collect();
         let mut parts = Parts::default();
@@ -238,7 +235,7 @@ impl Rewriting<'_> {
         mut node: Node,
         place: &Place,
         names: &HashMap<ColumnId, ColumnId>,
-        parts: Vec<(ColumnId, AggregateCall)>,
+        parts: Calls,
         left: usize,
     ) -> Node {
         if left == 0 {
