@@ -218,7 +218,8 @@ impl Feed {
     /// at most, of those that are left. None if the rows are to come in their order, or are one worker's part.
     pub fn split(&self, rest: Morsel) -> Option<[Morsel; 2]> {
         let may = self.cut.strategy == Strategy::Lanes && self.cut.division == Division::Morsels;
-        let middle = rest.begin + (rest.len() / 2).next_multiple_of(BATCH as u64);
+        // Also of a single row that is left there is no half.
+        let middle = rest.begin + (rest.len() / 2).max(1).next_multiple_of(BATCH as u64);
         if !may || middle >= rest.end {
             return None;
         }
