@@ -140,7 +140,7 @@ fn passes(settings: &Settings) -> Vec<Box<dyn Pass>> {
         Box::new(reduce::Reduce),
         Box::new(fold::Fold),
         Box::new(prune::Prune),
-        Box::new(existence::Existence),
+        Box::new(existence::Existence { always: settings.eager_groups == When::Always }),
         Box::new(extremes::Extremes),
         Box::new(joinorder::JoinOrder { costs, search, known: settings.known.clone() }),
         Box::new(cardinality::Estimates),
