@@ -105,8 +105,8 @@ struct Rewriting<'p> {
 
 /// Where to group first.
 struct Place {
-    /// So many operators are above, below the grouping.
-    depth: usize,
+    /// The way down from the grouping: of each operator on it, which input goes on.
+    way: Vec<usize>,
     /// By these columns.
     keys: Vec<ColumnId>,
     /// What is aggregated there.
@@ -141,14 +141,14 @@ impl Rewriting<'_> {
         let of_keys: Vec<SqlType> = groups.iter().map(|(_, key)| key.sql_type).collect();
         let mut costs = Costs::new(input.rows, cost::of_group(&of_keys, grouping.rows));
         let mut best: Option<Place> = None;
-        let (mut node, mut depth) = (&**input, 0);
+        let (mut node, mut way) = (&**input, Vec::new());
         let is_steady = |expr: &Expr| !expr.is_volatile();
         if !grouping.expressions().all(is_steady) {
             return None;
         }
         // What is another value for each row is not for a group.
         while node.expressions().all(is_steady) {
-            let mut is_place = false;
+            let (mut is_place, mut next) = (false, 0);
             node = match &node.op {
                 Op::Filter { input, predicates } => {
                     predicates.iter().for_each(|p| above.extend(p.columns()));
@@ -171,16 +171,16 @@ impl Rewriting<'_> {
                     let (own, other) = if is_left { (left, right) } else { (right, left) };
                     condition.iter().for_each(|c| above.extend(c.columns()));
                     costs.join(own.rows, other.rows);
-                    is_place = true;
+                    (is_place, next) = (true, usize::from(!is_left));
                     own
                 }
                 _ => break,
             };
-            depth += 1;
+            way.push(next);
             if !calls.iter().flat_map(|(_, call)| call.expressions()).all(sure::is_sure) {
                 break;
             }
-            if is_place && let Some(place) = self.at(node, depth, &calls, &above, &costs) {
+            if is_place && let Some(place) = self.at(node, &way, &calls, &above, &costs) {
                 best = best.filter(|best| best.saved >= place.saved).or(Some(place));
             }
         }
@@ -191,7 +191,7 @@ impl Rewriting<'_> {
     fn at(
         &self,
         node: &Node,
-        depth: usize,
+        way: &[usize],
         calls: &[(ColumnId, AggregateCall)],
         above: &BTreeSet<ColumnId>,
         costs: &Costs,
@@ -209,7 +209,7 @@ impl Rewriting<'_> {
         let distinct = keys.iter().map(|&key| self.estimator.distinct_at(key, node.rows));
         let groups = distinct.product::<f64>().clamp(1.0, node.rows.max(1.0));
         let saved = costs.saved(node.rows, groups, cost::of_group(&types, groups), self.pass.0)?;
-        Some(Place { depth, keys, calls: calls.to_vec(), above: above.clone(), groups, saved })
+        Some(Place { way: way.to_vec(), keys, calls: calls.to_vec(), above: above.clone(), groups, saved })
     }
 
     /// The grouping, over one in its place.
@@ -221,7 +221,7 @@ impl Rewriting<'_> {
             parts.add(self.columns, result, original, below);
         }
         let Parts { below, combined, results } = parts;
-        let input = self.below(input, &place, &names, below, place.depth);
+        let input = self.below(input, &place, &names, below, &place.way);
         groups.iter_mut().for_each(|(_, key)| key.rename(&names));
         let grouping = Op::Aggregate { input: Box::new(input), groups, aggregates: combined };
         let mut node = map(Node { op: grouping, rows }, results);
@@ -236,26 +236,21 @@ impl Rewriting<'_> {
         place: &Place,
         names: &HashMap<ColumnId, ColumnId>,
         parts: Calls,
-        left: usize,
+        way: &[usize],
     ) -> Node {
-        if left == 0 {
+        let [next, way @ ..] = way else {
             let keys = place.keys.iter().map(|&key| (names[&key], column(self.columns, key))).collect();
             let grouping = Op::Aggregate { input: Box::new(node), groups: keys, aggregates: parts };
             return Node { op: grouping, rows: place.groups };
-        }
+        };
         // Its own expressions, before those below have other names.
         node.expressions_mut().for_each(|expr| expr.rename(names));
-        let next = match &mut node.op {
-            Op::Map { columns, .. } => {
-                columns.retain(|(own, _)| place.above.contains(own));
-                0
-            }
-            Op::Join { kind, left, right, .. } => usize::from(side(kind, left, right, &place.calls) == Some(false)),
-            _ => 0,
-        };
-        let Some(input) = node.inputs_mut().nth(next) else { return node };
+        if let Op::Map { columns, .. } = &mut node.op {
+            columns.retain(|(own, _)| place.above.contains(own));
+        }
+        let Some(input) = node.inputs_mut().nth(*next) else { return node };
         let before = input.rows;
-        *input = self.below(take(input), place, names, parts, left - 1);
+        *input = self.below(take(input), place, names, parts, way);
         node.rows *= (input.rows / before).clamp(0.0, 1.0);
         node
     }

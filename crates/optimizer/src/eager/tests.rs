@@ -90,3 +90,22 @@ fn what_does_not_add_up_or_can_fail_stays() {
     stays("", "r#7:bigint = count(*)", "", INNER);
     stays("g#6:text? = b#4", "r#7:decimal(9,2)? = max(x#2)", "", "join full [i#0 = k#3]");
 }
+
+/// What is aggregated may be a constant of one side, which is no column any more further below: the way down stays that side's.
+#[test]
+fn the_way_down_is_the_one_that_was_found() {
+    let before = "\
+output [b = b#6, r = r#7]
+  aggregate [b#6:text = b#4] [r#7:bigint? = sum(v#5)]
+    join inner [i#0 = k#3]
+      map [v#5:integer = 1]
+        join inner [s#1 = t#2]
+          scan sales t0 [i#0:integer = 0, s#1:integer = 1]
+          scan store t1 [t#2:integer = 0]
+      scan item t2 [k#3:integer = 0, b#4:text = 1]
+";
+    let mut plan = crate::testing::plan_of(before);
+    EagerGroups(When::Always).run(&mut plan, &|| Ok(())).unwrap();
+    plan::verify(&plan, true).unwrap();
+    crate::testing::compare_results(&crate::testing::plan_of(before), &plan);
+}
