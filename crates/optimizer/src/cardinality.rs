@@ -18,7 +18,7 @@ mod selectivity;
 pub(crate) use join::equality;
 
 use base::{IdMap, Result};
-use plan::{ColumnId, CteId, Node, Op, Plan, TableId, TableInfo};
+use plan::{ColumnId, Cte, CteId, Node, Op, Plan, TableId, TableInfo};
 
 use crate::{Check, Pass};
 
@@ -47,12 +47,7 @@ pub fn estimate(plan: &mut Plan) {
         return;
     }
     let Plan { columns, tables, ctes, root, .. } = plan;
-    let mut estimator = Estimator::new(tables, columns.len());
-    for (id, cte) in ctes.iter_mut() {
-        let profile = estimator.annotate(&mut cte.plan);
-        estimator.define_cte(id, profile);
-    }
-    estimator.annotate(root);
+    Estimator::of_all(tables, columns.len(), (ctes, root));
 }
 
 /// What is known of a column where it is made.
@@ -111,6 +106,21 @@ pub(crate) struct Estimator<'a> {
 impl<'a> Estimator<'a> {
     pub fn new(tables: &'a IdMap<TableId, TableInfo>, columns: usize) -> Self {
         Self { tables, columns: vec![None; columns], ctes: Vec::new() }
+    }
+
+    /// With all definitions and the query estimated.
+    pub fn of_all(
+        tables: &'a IdMap<TableId, TableInfo>,
+        columns: usize,
+        (ctes, root): (&mut IdMap<CteId, Cte>, &mut Node),
+    ) -> Self {
+        let mut estimator = Self::new(tables, columns);
+        for (id, cte) in ctes.iter_mut() {
+            let profile = estimator.annotate(&mut cte.plan);
+            estimator.define_cte(id, profile);
+        }
+        estimator.annotate(root);
+        estimator
     }
 
     /// Estimates the node and all below it. Estimates that are there already stand.

@@ -65,12 +65,7 @@ impl Pass for EagerGroups {
             return Ok(());
         }
         let Plan { columns, tables, ctes, root, .. } = plan;
-        let mut estimator = Estimator::new(tables, columns.len());
-        for (id, cte) in ctes.iter_mut() {
-            let profile = estimator.annotate(&mut cte.plan);
-            estimator.define_cte(id, profile);
-        }
-        estimator.annotate(root);
+        let estimator = Estimator::of_all(tables, columns.len(), (&mut *ctes, &mut *root));
         let mut rewriting = Rewriting { pass: *self, columns, estimator };
         for (_, cte) in ctes.iter_mut() {
             cte.plan = rewriting.node(take(&mut cte.plan), check)?;
