@@ -58,6 +58,7 @@ mod tree;
 pub use encode::{Absent, Key, Part};
 pub use fetch::GROUP;
 pub use insert::Inserted;
+pub use load::{Load, Neighbours};
 pub use protocol::{
     Concurrent, ElidedLatch, Hardware, LockCoupling, OptimisticLockCoupling, Protocol, Rowex, Unsynchronised,
 };

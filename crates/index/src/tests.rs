@@ -171,6 +171,63 @@ fn sorted_keys_make_the_tree_that_insertions_make() {
     }
 }
 
+/// What several threads make of ranges of sorted keys, the same as one makes of all.
+#[test]
+fn ranges_of_sorted_keys_make_the_same_tree() {
+    let mut random = Random(4);
+    for round in 0..if cfg!(miri) { KINDS } else { 40 * KINDS } {
+        let kind = round % KINDS;
+        let most = if cfg!(miri) { 24 } else { 1 + random.index(500) };
+        let mut rows: Vec<Vec<u8>> = (0..most).map(|_| keys(&mut random, kind)).collect();
+        rows.sort();
+        rows.dedup();
+        let rows = Keys::<false>(rows);
+        let mut alone =
+            Tree::<Unsynchronised>::from_sorted(&unlimited(), rows.0.iter().zip(0..), |_, _| unreachable!()).unwrap();
+        // Some are empty, some have one key.
+        let mut ends: Vec<usize> = (0..random.index(12)).map(|_| random.index(rows.0.len() + 1)).collect();
+        ends.extend([0, rows.0.len()]);
+        ends.sort_unstable();
+        let budget = unlimited();
+        let load = crate::Load::<Unsynchronised>::new(&budget, ends.len() - 1);
+        let range = |number: usize| {
+            let range = ends[number]..ends[number + 1];
+            let before = rows.0[..range.start].last().map(Vec::as_slice);
+            let behind = rows.0[range.end..].first().map(Vec::as_slice);
+            let entries = rows.0[range.clone()].iter().zip(range.start as u64..);
+            load.range(number, entries, crate::Neighbours { before, behind }, |_, _| unreachable!()).unwrap();
+        };
+        std::thread::scope(|scope| {
+            let even = scope.spawn(|| (0..ends.len() - 1).step_by(2).for_each(range));
+            (1..ends.len() - 1).step_by(2).for_each(range);
+            even.join().unwrap();
+        });
+        if random.one_in(8) {
+            drop(load);
+            assert_eq!(budget.used(), 0);
+            continue;
+        }
+        let mut loaded = load.finish().unwrap();
+        assert_eq!((loaded.shape(), loaded.bytes()), (alone.shape(), alone.bytes()), "{ends:?} of {:?}", rows.0);
+        let map = rows.0.iter().cloned().zip(0..).collect();
+        same(&loaded.writer_mut(&rows), &map, &mut random, kind);
+    }
+}
+
+#[test]
+fn ranges_that_are_not_in_order_are_refused() {
+    let budget = unlimited();
+    let load = crate::Load::<Unsynchronised>::new(&budget, 1);
+    for (before, behind) in [(Some("b"), None), (None, Some("c")), (Some("a"), Some("bb"))] {
+        let (before, behind) = (before.map(str::as_bytes), behind.map(str::as_bytes));
+        let entries = ["b", "c"].iter().zip(0..);
+        let failed = load.range(0, entries, crate::Neighbours { before, behind }, |_, _| unreachable!());
+        assert_eq!(failed.unwrap_err().state(), SqlState::INTERNAL);
+    }
+    drop(load);
+    assert_eq!(budget.used(), 0);
+}
+
 #[test]
 #[cfg_attr(miri, ignore = "many keys")]
 fn loading_ends_when_it_is_cancelled() {

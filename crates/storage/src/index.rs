@@ -23,6 +23,7 @@ mod usage;
 pub use bytes::{IndexPart, RowOrder};
 pub use definition::{Deferrable, IndexDefinition, IndexMethod, Unique};
 pub use hash::HashIndex;
+pub use hashed::{HashEntries, WriteKey};
 pub use keys::Keys;
 pub use one_key::{KeyPart, OneKey};
 pub use row_index::RowIndex;

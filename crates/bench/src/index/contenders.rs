@@ -1,6 +1,7 @@
 //! What `bench index` compares: the tree by protocol, the tree behind one latch, and others' indexes, behind one interface.
 
 mod art;
+mod hashed;
 mod latched;
 mod others;
 
@@ -8,10 +9,11 @@ use index::{ElidedLatch, LockCoupling, OptimisticLockCoupling, RowKeys, Rowex};
 
 use super::keys::{Keys, Texts};
 use art::{Alone, Art};
+use hashed::Hashed;
 use latched::{Counted, Latched};
 
 /// The contenders' names.
-pub(crate) const CONTENDERS: [&str; 11] = [
+pub(crate) const CONTENDERS: [&str; 12] = [
     "unsynchronised",
     "lock-coupling",
     "olc",
@@ -20,6 +22,7 @@ pub(crate) const CONTENDERS: [&str; 11] = [
     "rw-latch",
     "mutex",
     "counted",
+    "hash",
     "congee",
     "skiplist",
     "btreemap",
@@ -68,6 +71,7 @@ fn art<R: RowKeys + Sync>(name: &str, rows: &'static R) -> Option<Box<dyn Conten
         "rw-latch" => Box::new(Latched::shared(rows)),
         "mutex" => Box::new(Latched::exclusive(rows)),
         "counted" => Box::new(Counted::new(rows)),
+        "hash" => Box::new(Hashed::new(rows)?),
         _ => return None,
     })
 }

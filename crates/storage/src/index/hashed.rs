@@ -29,7 +29,7 @@ const STEP: usize = 4096;
 
 /// See the module.
 #[derive(Debug)]
-pub(crate) struct HashEntries(Box<[RwLock<Partition>]>);
+pub struct HashEntries(Box<[RwLock<Partition>]>);
 
 #[derive(Debug)]
 struct Partition {
@@ -61,7 +61,7 @@ enum List {
 }
 
 /// What writes the key of a row behind others.
-pub(crate) type WriteKey<'a> = &'a dyn Fn(RowId, &mut Vec<u8>);
+pub type WriteKey<'a> = &'a dyn Fn(RowId, &mut Vec<u8>);
 
 /// A hash is its own hash. The bits that chose the partition come last.
 #[derive(Debug, Default)]

@@ -1,19 +1,19 @@
 //! How an index is made of the rows that are there: by all who help, in pieces.
 //!
 //! ```text
-//! chunks ──keys, column by column──▶ dealt out by separators ──each part sorted──▶ the tree, from below
+//! chunks ──keys, column by column──▶ dealt out by separators ──each part sorted──▶ its nodes, from below ──▶ the tree
 //! ```
 //!
 //! Separators are drawn from samples of the chunks' keys, so that parts are of about one size. All keys differ, as each has its
 //! row behind it; so many equal values do no harm.
 
 use std::ops::Range;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
 use base::helpers::Helpers;
 use base::memory::Reservation;
 use base::{Error, Result, SqlState};
-use index::Tree;
+use index::{Load, Neighbours, Rowex};
 
 use crate::index::hashed::HashEntries;
 use crate::index::row_index::{Entries, KeyRows, empty};
@@ -21,8 +21,8 @@ use crate::index::{IndexMethod, RowIndex};
 use crate::relation::Snapshot;
 use crate::{RowId, Scratch, WINDOW};
 
-/// About as many keys are sorted at once.
-const PART: usize = 1 << 15;
+/// About as many keys are sorted at once. In tests of this crate few, so that there are many parts.
+const PART: usize = if cfg!(test) { 50 } else { 1 << 15 };
 /// Keys of a chunk that are drawn.
 const DRAWN: usize = 64;
 
@@ -37,7 +37,9 @@ struct Build {
     /// By chunk, where each part's keys begin, and the end.
     dealt: Vec<OnceLock<(Vec<Entry>, Vec<u32>)>>,
     /// By part, in order.
-    parts: Mutex<Vec<Option<Part>>>,
+    parts: OnceLock<Vec<OnceLock<Part>>>,
+    /// What becomes the tree.
+    load: RwLock<Option<Load<Rowex>>>,
 }
 
 /// The keys of a chunk's rows, with the rows behind them.
@@ -72,7 +74,8 @@ pub(super) fn entries(index: &Arc<RowIndex>, snapshot: Snapshot, helpers: &dyn H
         chunks: (0..chunks).map(|_| OnceLock::new()).collect(),
         separators: OnceLock::new(),
         dealt: (0..chunks).map(|_| OnceLock::new()).collect(),
-        parts: Mutex::default(),
+        parts: OnceLock::new(),
+        load: RwLock::default(),
     });
     build.each(helpers, chunks, Build::encode)?;
     let method = index.definition().method;
@@ -85,10 +88,11 @@ pub(super) fn entries(index: &Arc<RowIndex>, snapshot: Snapshot, helpers: &dyn H
     }
     build.each(helpers, chunks, Build::deal)?;
     build.each(helpers, parts, Build::sort)?;
-    let parts = build.parts.lock().unwrap_or_else(PoisonError::into_inner);
-    build.refuse_twice_between(&parts)?;
-    let entries = parts.iter().flatten().flat_map(|part| &part.entries).map(|entry| build.entry(entry));
-    Tree::from_sorted(&budget, entries, |_, _| Error::internal("keys with their rows are unique")).map(Entries::Tree)
+    build.refuse_twice_between()?;
+    *build.load.write().unwrap_or_else(PoisonError::into_inner) = Some(Load::new(&budget, parts));
+    build.each(helpers, parts, Build::load)?;
+    let load = build.load.write().unwrap_or_else(PoisonError::into_inner).take();
+    load.ok_or_else(|| Error::internal("a tree that was loaded twice"))?.finish().map(Entries::Tree)
 }
 
 impl Build {
@@ -182,7 +186,7 @@ impl Build {
         let parts = all.div_ceil(PART).min(drawn.len());
         let separators: Vec<_> = (1..parts).map(|part| drawn[part * drawn.len() / parts].clone()).collect();
         let _ = self.separators.set(separators);
-        self.parts.lock().unwrap_or_else(PoisonError::into_inner).resize_with(parts, || None);
+        let _ = self.parts.set((0..parts).map(|_| OnceLock::new()).collect());
         parts
     }
 
@@ -224,9 +228,28 @@ impl Build {
         dealt().for_each(|dealt| entries.extend_from_slice(&dealt.0[of_part(dealt)]));
         entries.sort_unstable_by(|a, b| a.first.cmp(&b.first).then_with(|| self.key(a).cmp(self.key(b))));
         entries.windows(2).try_for_each(|pair| self.refuse_twice(&pair[0], &pair[1]))?;
-        let part_of = &mut self.parts.lock().unwrap_or_else(PoisonError::into_inner)[part];
-        *part_of = Some(Part { entries, _memory: memory });
-        Ok(())
+        let sorted = Part { entries, _memory: memory };
+        self.parts()[part].set(sorted).map_err(|_| Error::internal("a part is sorted once"))
+    }
+
+    fn parts(&self) -> &[OnceLock<Part>] {
+        self.parts.get().map_or(&[], Vec::as_slice)
+    }
+
+    fn entries(&self, part: usize) -> &[Entry] {
+        self.parts()[part].get().map_or(&[], |part| &part.entries)
+    }
+
+    /// Makes the nodes of a part.
+    fn load(&self, part: usize) -> Result<()> {
+        let before = (0..part).rev().find_map(|part| self.entries(part).last());
+        let behind = (part + 1..self.parts().len()).find_map(|part| self.entries(part).first());
+        let key = |entry| self.key(entry);
+        let neighbours = Neighbours { before: before.map(key), behind: behind.map(key) };
+        let entries = self.entries(part).iter().map(|entry| self.entry(entry));
+        let load = self.load.read().unwrap_or_else(PoisonError::into_inner);
+        let load = load.as_ref().ok_or_else(|| Error::internal("a part that comes too early"))?;
+        load.range(part, entries, neighbours, |_, _| Error::internal("keys with their rows are unique"))
     }
 
     /// Error 23505 if neighbours have the same key and may not.
@@ -243,13 +266,13 @@ impl Build {
     }
 
     /// The same for the ends of parts.
-    fn refuse_twice_between(&self, parts: &[Option<Part>]) -> Result<()> {
+    fn refuse_twice_between(&self) -> Result<()> {
         let mut last: Option<&Entry> = None;
-        for part in parts.iter().flatten() {
-            if let (Some(last), Some(first)) = (last, part.entries.first()) {
+        for entries in (0..self.parts().len()).map(|part| self.entries(part)) {
+            if let (Some(last), Some(first)) = (last, entries.first()) {
                 self.refuse_twice(last, first)?;
             }
-            last = part.entries.last().or(last);
+            last = entries.last().or(last);
         }
         Ok(())
     }

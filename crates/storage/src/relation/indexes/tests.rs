@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use base::helpers::Alone;
-use base::{Budget, Random, SqlState};
+use base::helpers::{Alone, Helpers, PieceStep};
+use base::{Budget, Random, Result, SqlState};
 use types::{Chunk, SqlType, Value};
 
 use crate::index::{IndexDefinition, IndexMethod, IndexPart, RowOrder, Unique};
@@ -43,6 +43,27 @@ fn append(relation: &Arc<Relation>, types: &[SqlType], rows: &[Vec<Value>]) -> r
     let append = relation.append(&Budget::new(usize::MAX));
     append.append(0, 0, chunk(types, rows)).unwrap();
     append
+}
+
+/// Three threads.
+struct Threads;
+
+impl Helpers for Threads {
+    fn each(&self, count: usize, step: PieceStep) -> Result<()> {
+        let next = AtomicUsize::new(0);
+        let pieces =
+            || std::iter::repeat_with(|| next.fetch_add(1, Ordering::Relaxed)).take_while(|piece| *piece < count);
+        let one = || {
+            pieces().try_for_each(|piece| {
+                while !step(piece)? {}
+                Ok(())
+            })
+        };
+        std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..3).map(|_| scope.spawn(one)).collect();
+            threads.into_iter().try_for_each(|thread| thread.join().unwrap())
+        })
+    }
 }
 
 fn most(rows: usize) -> Few {
@@ -157,7 +178,7 @@ fn searches_find_what_scans_find() {
         let only = [None, Some(3)][random.index(2)];
         let method = [IndexMethod::Tree, IndexMethod::Tree, IndexMethod::Hash][random.index(3)];
         let definition = IndexDefinition { only, method, ..definition(parts, Unique::No) };
-        let index = making.create_index(&relation, definition, &Alone).unwrap();
+        let index = making.create_index(&relation, definition, &Threads).unwrap();
         assert!(!relation.snapshot().is_complete(&index));
         making.commit().unwrap();
         assert!(relation.snapshot().is_complete(&index) && !old.is_complete(&index));
