@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 from . import _errors, _frames
-from ._errors import InterfaceError, ProgrammingError, native
+from ._errors import PLAIN_ERRORS, InterfaceError, ProgrammingError, native, raise_own
 from ._morseldb import Result, Session, parameter_names
 from ._relation import Fetching, Relation, Source, quoted, text_of
 
@@ -87,7 +87,8 @@ class Cursor(Fetching):
         self._result = None
         self._row_count = -1
         result = self._run(sql, _listed(sql, parameters), self._find)
-        self._result, self._row_count = result, result.row_count()
+        self._row_count = result.row_count()
+        self._result = result
         return self
 
     def _run(
@@ -95,7 +96,9 @@ class Cursor(Fetching):
     ) -> Result:
         """Runs a statement. ``found`` looks names up instead of ``find`` itself."""
         try:
-            return native((self._session or self._connected()).execute, sql, parameters, found or find)
+            return (self._session or self._connected()).execute(sql, parameters, found or find)
+        except PLAIN_ERRORS as error:
+            raise_own(error)
         except ProgrammingError as error:
             if error.sqlstate == _UNDEFINED_TABLE and find.hint is not None:
                 error._suggest(find.hint)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 T = TypeVar("T")
 
@@ -114,13 +114,22 @@ class NotSupportedError(DatabaseError):
     """SQL that MorselDB does not have."""
 
 
+# What the native module raises itself of Python's.
+PLAIN_ERRORS = (TypeError, ValueError, OverflowError)
+
+
+def raise_own(error: Exception) -> NoReturn:
+    """Raises the DB-API's error for one of ``PLAIN_ERRORS`` that was just caught where the native module was called. Errors of Python
+    code that it calls (a frame's ``__arrow_c_stream__``, a handler of signals) stay what they are: they have a deeper traceback."""
+    if error.__traceback__ is None or error.__traceback__.tb_next is not None:
+        raise error
+    kind = DataError if isinstance(error, OverflowError) else ProgrammingError
+    raise kind(str(error)) from error
+
+
 def native(call: Callable[..., T], *arguments: Any) -> T:
-    """Calls the native module. Errors of Python's that it raises itself become the DB-API's; those of Python code that
-    it calls (a frame's ``__arrow_c_stream__``, a handler of signals) do not: they have a deeper traceback."""
+    """Calls the native module; its errors are the DB-API's."""
     try:
         return call(*arguments)
-    except (TypeError, ValueError, OverflowError) as error:
-        if error.__traceback__ is None or error.__traceback__.tb_next is not None:
-            raise
-        kind = DataError if isinstance(error, OverflowError) else ProgrammingError
-        raise kind(str(error)) from error
+    except PLAIN_ERRORS as error:
+        raise_own(error)

@@ -34,6 +34,44 @@ def test_fetching(con):
     assert list(con.execute("select 1")) == [(1,)]
 
 
+def test_rows_found_by_keys(con):
+    """Statements by keys run without pipelines, and their rows become Python's without columns."""
+    con.execute("create table t (k bigint primary key, g integer, s text, x double precision, b boolean, d date, n numeric)")
+    con.execute("create index on t (g)")
+    con.executemany(
+        "insert into t values (?, ?, ?, ?, ?, ?, ?)",
+        [
+            (2**40, 1, "ein Text ü", 0.5, True, datetime.date(2020, 2, 29), Decimal("1.50")),
+            (2, 1, "", float("inf"), False, None, None),
+            (3, 1, None, None, None, None, None),
+        ],
+    )
+    plain = [(2**40, "ein Text ü", 0.5, True), (2, "", float("inf"), False), (3, None, None, None)]
+    for _ in range(3):
+        for k, *rest in plain:
+            assert con.execute("select k, s, x, b from t where k = ?", (k,)).fetchone() == (k, *rest)
+            assert con.fetchone() is None and con.fetchall() == [] and con.fetchmany(2) == []
+        assert con.execute("select k from t where k = ?", (7,)).fetchone() is None
+        con.execute("select k, s, x, b from t where g = ?", (1,))
+        assert con.fetchone() in plain and len(con.fetchmany(1)) == 1 and len(con.fetchall()) == 1
+        assert sorted(con.execute("select k, s, x, b from t where g = ?", (1,)), key=str) == sorted(plain, key=str)
+        # Values that are other than they lie in memory.
+        row = con.execute("select d, n, k from t where k = ?", (2**40,)).fetchone()
+        assert row == (datetime.date(2020, 2, 29), Decimal("1.50"), 2**40)
+        assert con.execute("select d, n, k from t where k = ?", (2,)).fetchall() == [(None, None, 2)]
+    # What was taken does not come again in another form.
+    con.execute("select k from t where g = ?", (1,))
+    first = con.fetchone()
+    rest = con.sql("select k from t where g = $1", [1])
+    assert rest.fetchone() == first and len(rest.fetchall()) == 2
+    # Rows of a transaction that is no more there.
+    con.begin()
+    con.execute("select k from t where k = ?", (2,))
+    con.rollback()
+    with pytest.raises(morseldb.Error):
+        con.fetchone()
+
+
 def test_description(con):
     con.execute("select 1 as a, 'x' as b, 1.50 as c, date '2020-01-01' as d")
     names = [column[0] for column in con.description]

@@ -25,6 +25,7 @@ use crate::call::Call;
 use crate::control::ConcurrencyControl;
 use crate::cursor::Cursor;
 use crate::foreground::panicked;
+use crate::kept::known::KnownTexts;
 use crate::notices::Notices;
 use crate::pieces::each_piece;
 use crate::settings::{Kind, SETTINGS, Setting, Settings, Told, parse_memory};
@@ -83,6 +84,8 @@ pub(crate) struct Environment {
     pub trigger_depth: usize,
     /// CALLs with parameters that it has run, by their texts.
     pub parsed: HashMap<String, Arc<sql::Parsed>>,
+    /// Other texts that it has run lately.
+    pub texts: KnownTexts,
     /// The data that come with the statement, if it is a COPY FROM STDIN.
     pub given: Option<Arc<str>>,
 }
@@ -142,6 +145,7 @@ impl Environment {
             told: Told::default(),
             programs,
             parsed,
+            texts: KnownTexts::default(),
             calls,
             trigger_depth: 0,
             given,

@@ -18,6 +18,7 @@
 
 pub(crate) mod change;
 pub(crate) mod direct;
+pub(crate) mod known;
 pub(crate) mod plans;
 mod read;
 pub(crate) mod short;
@@ -31,7 +32,7 @@ use catalog::Field;
 use plan::TableId;
 use runtime::query::Arguments;
 use storage::{Relation, Snapshot, Transaction};
-use types::Value;
+use types::{SqlType, Value};
 
 use crate::QueryResult;
 use crate::control::{ConcurrencyControl, Needs};
@@ -41,6 +42,7 @@ use crate::source::Source;
 use crate::statement::{apply_few, rows_tag, tag_of};
 use crate::transaction::Block;
 use change::ShortChange;
+use known::KnownText;
 use plans::{Kept, KeptPlans, Text, Way};
 use short::{Row, Short};
 
@@ -73,6 +75,18 @@ impl Kept {
             return None;
         }
         Fit::new(self, text)
+    }
+}
+
+impl KnownText {
+    /// What it takes to run it by a plan that was kept, if one holds for these parameters.
+    pub fn fit(&self, environment: &Environment, parameters: &[(Value, SqlType)]) -> Option<Fit> {
+        let text = self.text(parameters)?;
+        self.recent().and_then(|kept| kept.fits(environment, text)).or_else(|| {
+            let fit = environment.database.0.kept.find(environment, text)?;
+            self.runs_by(&fit.kept);
+            Some(fit)
+        })
     }
 }
 

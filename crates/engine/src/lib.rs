@@ -63,6 +63,7 @@ mod typed;
 mod views;
 
 pub use call::{Call, Interrupt};
+pub use catalog::Field;
 pub use database::{Config, Database};
 pub use definitions::Definition;
 pub use foreground::{Foreground, caught, foreground, next_chunk};

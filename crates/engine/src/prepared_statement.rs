@@ -1,37 +1,31 @@
 //! Prepared statements: parsed and checked once, run with other parameters as often as one likes. A query runs by a kept
 //! plan (decision 19), which the statement remembers, as long as one holds.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use base::{Result, stack};
 use catalog::Field;
 use sql::{Parsed, Template};
-use types::{SqlType, Value};
+use types::SqlType;
 
-use crate::activity::cut;
-use crate::kept::plans::{Kept, Text};
+use crate::kept::known::KnownText;
 
 /// A statement that is prepared; see [`Session::prepare`](crate::Session::prepare).
 pub struct PreparedStatement {
-    /// Its text, and that of the statement that prepared it.
-    sql: String,
-    /// As all sessions see it.
-    shown: Arc<str>,
+    known: KnownText,
+    /// The text of the statement that prepared it.
     pub(crate) told: String,
     parsed: Parsed,
-    template: Option<Template>,
     types: Vec<SqlType>,
     columns: Vec<Field>,
     /// Microseconds since 1970-01-01 00:00 UTC.
     pub(crate) made: i64,
-    /// The plan by which it ran last.
-    recent: Mutex<Option<Arc<Kept>>>,
 }
 
 impl std::fmt::Debug for PreparedStatement {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "PreparedStatement({})", self.sql)
+        write!(f, "PreparedStatement({})", self.sql())
     }
 }
 
@@ -41,16 +35,16 @@ impl PreparedStatement {
         let parsed = stack::with_room(sql::parse_depth(&sql), || sql::parse(&sql))??;
         let template = if parsed.may_be_kept() { Template::of(&sql) } else { None };
         let made = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_micros() as i64);
-        Ok(Self { shown: cut(&sql), sql, told, parsed, template, types, columns, made, recent: Mutex::default() })
+        Ok(Self { known: KnownText::new(sql, template), told, parsed, types, columns, made })
     }
 
     /// Its text.
     pub fn sql(&self) -> &str {
-        &self.sql
+        self.known.sql()
     }
     /// Its text as all sessions see it.
     pub(crate) fn shown(&self) -> Arc<str> {
-        self.shown.clone()
+        self.known.shown()
     }
     /// The types of its parameters.
     pub fn parameter_types(&self) -> &[SqlType] {
@@ -65,19 +59,9 @@ impl PreparedStatement {
         &self.parsed
     }
 
-    /// A statement of its text with these parameters, for kept plans; none if it can have none.
-    pub(crate) fn text<'a>(&'a self, parameters: &'a [(Value, SqlType)]) -> Option<Text<'a>> {
-        self.template.as_ref().map(|template| Text { sql: &self.sql, template, parameters })
-    }
-
-    /// The plan by which it ran last.
-    pub(crate) fn recent(&self) -> Option<Arc<Kept>> {
-        self.recent.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    /// It runs by this plan.
-    pub(crate) fn runs_by(&self, kept: &Arc<Kept>) {
-        *self.recent.lock().unwrap_or_else(PoisonError::into_inner) = Some(kept.clone());
+    /// Its text, with the plan by which it ran last.
+    pub(crate) fn known(&self) -> &KnownText {
+        &self.known
     }
 
     /// Whether rows with these columns are what it was prepared for.

@@ -132,7 +132,8 @@ impl QueryResult {
         Ok(self)
     }
 
-    pub(crate) fn shared_columns(&self) -> Arc<[Field]> {
+    /// As [`columns`](Self::columns), for whoever keeps them.
+    pub fn shared_columns(&self) -> Arc<[Field]> {
         self.columns.clone()
     }
 
@@ -230,6 +231,18 @@ impl QueryResult {
         }
         let chunk = self.next_chunk()?;
         Ok(chunk.map(|chunk| (chunk.rows(), (0..chunk.rows().min(wanted)).map(|row| chunk.row(row)).collect())))
+    }
+
+    /// At most so many of the next rows as values, if all rows are here as values, as those of statements by keys are: nothing is waited
+    /// for, and no column made of them. None if it has to be [asked for chunks](Self::next_chunk).
+    pub fn take_few(&mut self, most: usize) -> Option<Vec<Vec<Value>>> {
+        let Rows::Few(rows, _) = &mut self.rows else { return None };
+        if self.block.as_ref().is_some_and(|block| block.check_there().is_err()) {
+            return None;
+        }
+        let taken: Vec<_> = rows.drain(..most.min(rows.len())).collect();
+        self.delivered += taken.len() as u64;
+        Some(taken)
     }
 
     /// All rows as chunks.

@@ -103,8 +103,8 @@ impl Session {
         parameters: &[(Value, SqlType)],
     ) -> Option<Result<QueryResult>> {
         let sql = if parameters.is_empty() { &sql[..only_statement(sql)?.end] } else { sql };
-        let fit = text::short(&self.environment, sql, parameters)?;
-        let open = match self.environment.begin_statement(call, cut(sql)) {
+        let (fit, shown) = text::short(&self.environment, sql, parameters)?;
+        let open = match self.environment.begin_statement(call, shown) {
             Ok(open) => open,
             Err(error) => return Some(Err(error)),
         };

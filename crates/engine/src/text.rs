@@ -8,12 +8,14 @@ use catalog::{CatalogSnapshot, TEMPORARY_SCHEMA, TableEntry};
 use sql::{ChangeKind, Open, Statement};
 use types::{SqlType, Value};
 
+use crate::activity::cut;
 use crate::aftermath::look_after;
 use crate::control::Needs;
 use crate::definitions::quoted;
 use crate::environment::Environment;
 use crate::kept::Fit;
 use crate::kept::change::ShortChange;
+use crate::kept::known::KnownText;
 use crate::kept::plans::{Kept, Text};
 use crate::kept::short::Short;
 use crate::references::look_after_deferred;
@@ -35,10 +37,18 @@ pub(crate) fn run(environment: &mut Environment, sql: &str, parameters: &[(Value
         let _working = environment.work_on(statement)?;
         return run_with_data(environment, &parsed, Some(data));
     }
-    let template = plans_as_usual(environment).then(|| sql::Template::of(sql)).flatten();
-    let text = template.as_ref().map(|template| Text { sql, template, parameters });
+    let known = known(environment, sql, parameters);
+    let template = if known.is_none() { template(environment, sql) } else { None };
+    let text = match &known {
+        Some(known) => known.text(parameters),
+        None => template.as_ref().map(|template| Text { sql, template, parameters }),
+    };
+    let find = |text| match &known {
+        Some(known) => known.fit(environment, parameters),
+        None => environment.database.0.kept.find(environment, text),
+    };
     if let Some(text) = text
-        && let Some(result) = by_kept_plan(environment, || environment.database.0.kept.find(environment, text))
+        && let Some(result) = by_kept_plan(environment, || find(text))
     {
         return result;
     }
@@ -60,12 +70,27 @@ pub(crate) fn plans_as_usual(environment: &Environment) -> bool {
     environment.settings.plans_as_usual() && !environment.told.escapes_strings()
 }
 
-/// What it takes to run a statement in microseconds, if a plan was kept for that.
-pub(crate) fn short(environment: &Environment, sql: &str, parameters: &[(Value, SqlType)]) -> Option<Fit> {
+/// A text that comes again, as it may with parameters: literals are mostly others each time.
+fn known(environment: &Environment, sql: &str, parameters: &[(Value, SqlType)]) -> Option<Arc<KnownText>> {
+    if parameters.is_empty() || !plans_as_usual(environment) { None } else { environment.texts.of(sql) }
+}
+
+fn template(environment: &Environment, sql: &str) -> Option<sql::Template> {
+    if plans_as_usual(environment) { sql::Template::of(sql) } else { None }
+}
+
+/// What it takes to run a statement in microseconds, if a plan was kept for that, and its text as all see it.
+pub(crate) fn short(environment: &Environment, sql: &str, parameters: &[(Value, SqlType)]) -> Option<(Fit, Arc<str>)> {
     // Where it may have to wait for others, it is not.
-    let may_wait = environment.database.0.control.may_wait();
-    let template = (!may_wait && plans_as_usual(environment)).then(|| sql::Template::of(sql)).flatten()?;
-    environment.database.0.kept.find(environment, Text { sql, template: &template, parameters })?.only_short()
+    if environment.database.0.control.may_wait() {
+        return None;
+    }
+    if let Some(known) = known(environment, sql, parameters) {
+        return Some((known.fit(environment, parameters)?.only_short()?, known.shown()));
+    }
+    let template = template(environment, sql)?;
+    let fit = environment.database.0.kept.find(environment, Text { sql, template: &template, parameters })?;
+    Some((fit.only_short()?, cut(sql)))
 }
 
 /// Most CALLs that a session remembers.
@@ -415,17 +440,9 @@ fn start_prepared(
     prepared: &PreparedStatement,
     parameters: &[(Value, SqlType)],
 ) -> Result<QueryResult> {
-    let text = prepared.text(parameters).filter(|_| plans_as_usual(environment));
-    let find = |text| {
-        let recent = prepared.recent().and_then(|kept| kept.fits(environment, text));
-        recent.or_else(|| {
-            let fit = environment.database.0.kept.find(environment, text)?;
-            prepared.runs_by(&fit.kept);
-            Some(fit)
-        })
-    };
-    if let Some(text) = text
-        && let Some(result) = by_kept_plan(environment, || find(text))
+    let text = prepared.known().text(parameters).filter(|_| plans_as_usual(environment));
+    if text.is_some()
+        && let Some(result) = by_kept_plan(environment, || prepared.known().fit(environment, parameters))
     {
         return result;
     }

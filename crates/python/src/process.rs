@@ -2,6 +2,8 @@
 
 use std::mem::ManuallyDrop;
 use std::ops::{Deref, DerefMut};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use base::{Error, SqlState};
 
@@ -9,14 +11,31 @@ use base::{Error, SqlState};
 #[derive(Clone, Copy)]
 pub struct Process(u32);
 
+/// How many forks lie between this process and the one that loaded the module.
+static FORKS: AtomicU32 = AtomicU32::new(0);
+
+/// What a process does first that was forked.
+extern "C" fn forked() {
+    FORKS.fetch_add(1, Relaxed);
+}
+
+/// A number that no ancestor of this process has had. To ask the system for the process's own takes as long as a tenth of a
+/// statement by key, which needs it several times.
+fn number() -> u32 {
+    static COUNTED: OnceLock<bool> = OnceLock::new();
+    // SAFETY: the function does nothing but what signal handlers may do, and is there as long as the process is.
+    let count = || unsafe { libc::pthread_atfork(None, None, Some(forked)) } == 0;
+    if *COUNTED.get_or_init(count) { FORKS.load(Relaxed) } else { std::process::id() }
+}
+
 impl Process {
     pub fn this() -> Self {
-        Self(std::process::id())
+        Self(number())
     }
 
     /// An error in any other process.
     pub fn check(self) -> base::Result<()> {
-        if self.0 == std::process::id() {
+        if self.0 == number() {
             return Ok(());
         }
         Err(Error::new(SqlState::CONNECTION_DOES_NOT_EXIST, "the connection belongs to another process")

@@ -1,12 +1,13 @@
 //! Results: rows as tuples, as texts, or as a stream of Arrow's.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use engine::{Call, QueryResult, Tag};
+use engine::{Call, Field, QueryResult, Tag};
 use io::pretty::{Lines, Look, Table};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyList, PyTuple};
 
+use types::Value;
 use types::ops::date::Zone;
 
 use crate::stream::{Failed, Failure, Stream};
@@ -19,7 +20,9 @@ const ROWS_AT_ONCE: usize = 1 << 13;
 #[pyclass(frozen, module = "morseldb._morseldb")]
 pub struct Result {
     sql: String,
-    fields: Vec<io::Field>,
+    columns: Arc<[Field]>,
+    /// Whether values of all columns are Python's as they are.
+    is_plain: bool,
     has_rows: bool,
     tag: Tag,
     stream: Mutex<Option<Stream>>,
@@ -32,12 +35,12 @@ pub struct Result {
 impl Result {
     /// The result of `sql`.
     pub fn new(result: QueryResult, sql: String, call: Call) -> Self {
-        let field = |c: (&str, types::SqlType, bool)| io::Field { nullable: c.2, ..io::Field::new(c.0, c.1) };
-        let fields = result.columns().iter().map(|c| field((&c.name, c.sql_type, c.nullable))).collect();
+        let columns = result.shared_columns();
         let zone = result.zone().clone();
         Self {
             sql,
-            fields,
+            is_plain: columns.iter().all(|column| values::is_plain(column.sql_type)),
+            columns,
             has_rows: result.has_rows(),
             tag: result.tag().clone(),
             stream: Mutex::new(Some(Stream::new(result, call.clone()))),
@@ -67,6 +70,14 @@ impl Result {
         }
     }
 
+    /// Takes at most `limit` rows away that are here as plain values, all of them: without waiting, so with the GIL.
+    fn take_few(&self, limit: usize) -> Option<Vec<Vec<Value>>> {
+        if !self.is_plain {
+            return None;
+        }
+        self.stream.try_lock().ok()?.as_mut()?.take_few(limit)
+    }
+
     /// Takes at most `limit` rows that are here away from the stream, as columns that share their data with it.
     fn take(&self, py: Python<'_>, limit: usize) -> PyResult<Vec<(types::Chunk, usize, usize)>> {
         let taken = self.with(py, |stream| {
@@ -92,11 +103,16 @@ impl Result {
     }
 }
 
+/// A row of plain values.
+fn tuple<'py>(py: Python<'py>, row: &[Value]) -> PyResult<Bound<'py, PyTuple>> {
+    PyTuple::new(py, row.iter().map(|value| values::plain(py, value)).collect::<PyResult<Vec<_>>>()?)
+}
+
 #[pymethods]
 impl Result {
     /// Names, SQL types and nullability of the columns.
     fn columns(&self) -> Vec<(String, String, bool)> {
-        self.fields.iter().map(|f| (f.name.clone(), f.sql_type.to_string(), f.nullable)).collect()
+        self.columns.iter().map(|f| (f.name.clone(), f.sql_type.to_string(), f.nullable)).collect()
     }
 
     /// Whether the statement gives rows (perhaps none of them).
@@ -117,11 +133,22 @@ impl Result {
         self.tag.to_string()
     }
 
+    /// The next row as a tuple; None at the end.
+    fn fetch_one<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        match self.take_few(1) {
+            Some(rows) => rows.first().map(|row| tuple(py, row).map(Bound::into_any)).transpose(),
+            None => self.fetch(py, Some(1))?.iter().next().map(Ok).transpose(),
+        }
+    }
+
     /// The next rows as tuples: at most `limit`, or all.
     #[pyo3(signature = (limit=None))]
     fn fetch<'py>(&self, py: Python<'py>, limit: Option<usize>) -> PyResult<Bound<'py, PyList>> {
-        let rows = PyList::empty(py);
         let mut left = limit.unwrap_or(usize::MAX);
+        if let Some(rows) = self.take_few(left) {
+            return PyList::new(py, rows.iter().map(|row| tuple(py, row)).collect::<PyResult<Vec<_>>>()?);
+        }
+        let rows = PyList::empty(py);
         while left > 0 {
             if let Err(raised) = py.check_signals() {
                 self.call.interrupt();
@@ -156,7 +183,7 @@ impl Result {
             width,
             zone: self.zone.clone(),
         };
-        let mut table = Table::new(look, self.fields.iter().map(|f| (f.name.clone(), f.sql_type)).collect());
+        let mut table = Table::new(look, self.columns.iter().map(|f| (f.name.clone(), f.sql_type)).collect());
         let peeked = self.with(py, |stream| {
             while stream.ready() <= limit && stream.pull()? {}
             let (mut left, more) = (limit, stream.ready() > limit);
@@ -181,7 +208,9 @@ impl Result {
             let failed = self.failed.clone();
             move |stream| stream.chunks(failed.clone())
         });
-        PyCapsule::new_with_value(py, io::ffi::export_stream(&self.fields, chunks), frames::STREAM)
+        let field = |c: &Field| io::Field { nullable: c.nullable, ..io::Field::new(&c.name, c.sql_type) };
+        let fields: Vec<io::Field> = self.columns.iter().map(field).collect();
+        PyCapsule::new_with_value(py, io::ffi::export_stream(&fields, chunks), frames::STREAM)
     }
 
     /// Raises what ended the stream early, if anything did.

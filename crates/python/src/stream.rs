@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use base::{Error, SqlState};
 use engine::{Call, QueryResult};
 use pyo3::prelude::*;
-use types::{Chunk, ColumnBuilder};
+use types::{Chunk, ColumnBuilder, Value};
 
 use crate::process::{Own, Process};
 
@@ -78,6 +78,14 @@ impl Stream {
         self.result = None;
         self.ahead.clear();
         self.offset = 0;
+    }
+
+    /// Gives at most so many rows away, if all rows are here as values.
+    pub fn take_few(&mut self, most: usize) -> Option<Vec<Vec<Value>>> {
+        let is_begun = !self.ahead.is_empty();
+        let result = self.result.as_mut().filter(|_| !is_begun)?;
+        self.process.check().ok()?;
+        result.take_few(most)
     }
 
     /// Waits for one more chunk; false at the end. Not to be called with the GIL held by a thread that others wait for.

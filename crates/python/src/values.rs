@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyDate, PyDateTime, PyDelta, PyDict, PyList, PyTime, PyTzInfo};
 use types::ops::date::{Civil, DAY, Moment, Zone};
-use types::{Column, ColumnBuilder, Interval, MapType, Physical, SqlType, StructType, ops};
+use types::{Column, ColumnBuilder, Interval, MapType, Physical, SqlType, StructType, Value, ops};
 
 static UUID: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 static DECIMAL: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
@@ -18,6 +18,23 @@ pub fn class<'py>(
     name: &str,
 ) -> PyResult<Bound<'py, PyAny>> {
     Ok(place.get_or_try_init(py, || py.import(module)?.getattr(name).map(Bound::unbind))?.bind(py).clone())
+}
+
+/// Whether values of a type are Python's as they are.
+pub fn is_plain(sql_type: SqlType) -> bool {
+    let is_number = matches!(sql_type, SqlType::SmallInt | SqlType::Integer | SqlType::BigInt | SqlType::Double);
+    is_number || matches!(sql_type, SqlType::Bool | SqlType::Text | SqlType::Varchar(_))
+}
+
+/// A value of such a type.
+pub fn plain(py: Python<'_>, value: &Value) -> PyResult<Py<PyAny>> {
+    Ok(match value {
+        Value::Bool(value) => value.into_pyobject(py)?.to_owned().into_any().unbind(),
+        Value::Int(value) => value.into_pyobject(py)?.into_any().unbind(),
+        Value::Float(value) => value.into_pyobject(py)?.into_any().unbind(),
+        Value::Str(value) => (&**value).into_pyobject(py)?.into_any().unbind(),
+        _ => py.None(),
+    })
 }
 
 /// Rows `from..to` of a column: bool, int (also decimals without fraction), Decimal, float, str, date, datetime, time, datetime with a zone, UUID, timedelta (with months of 30 days), bytes, list, None.

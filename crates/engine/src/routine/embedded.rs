@@ -93,7 +93,8 @@ impl Embedded {
                 }
                 let parameters = values(references, frame);
                 let result = text::run_within(environment, prepared, &parameters);
-                if let (Ok(result), Some(kept), Some(text)) = (&result, prepared.recent(), prepared.text(&parameters)) {
+                let known = prepared.known();
+                if let (Ok(result), Some(kept), Some(text)) = (&result, known.recent(), known.text(&parameters)) {
                     last.by(kept, text, result.shared_columns());
                 }
                 result
