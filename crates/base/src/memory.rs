@@ -17,6 +17,6 @@ pub use budget::{Budget, Reservation};
 pub use buffer::Buffer;
 pub use extents::Extent;
 pub use free::{Free, free};
-pub use idle::{are_free, look_soon, thread_is_idle, when_idle};
+pub use idle::{are_free, expect_nobody, look_soon, thread_is_idle, when_idle};
 pub use nodes::{OnNode, Spread, node, node_of, on_node, set_machine, set_machine_node, set_node};
 pub use pages::{HUGE_PAGE, Pages};

@@ -91,6 +91,13 @@ impl std::fmt::Debug for Shared {
     }
 }
 
+impl Drop for Shared {
+    /// Nobody comes back for the memory of its queries.
+    fn drop(&mut self) {
+        base::memory::expect_nobody();
+    }
+}
+
 impl Database {
     /// An empty database, to which its settings still have to be applied.
     pub(crate) fn bare(config: &Config) -> Result<Self> {

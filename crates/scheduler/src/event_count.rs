@@ -19,8 +19,9 @@ pub(crate) struct EventCount {
     waiters: Mutex<Vec<Arc<Parker>>>,
 }
 
-/// How long a worker has had nothing to do when it gives back what nobody will want soon, and how much longer when it gives back all.
-const WAITS: [Duration; 2] = [Duration::from_millis(1500), Duration::from_millis(8500)];
+/// How long a worker has had nothing to do when it gives back what it holds on to, unless somebody is likely to come back soon, and how
+/// much longer when it does so anyway.
+const WAITS: [Duration; 2] = [Duration::from_millis(900), Duration::from_millis(9100)];
 
 /// Where one worker parks.
 #[derive(Default)]

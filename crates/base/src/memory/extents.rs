@@ -9,7 +9,7 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::idle::{self, Moment};
+use super::idle::{self, Moment, Owner};
 use super::mapping::{map, unmap};
 use super::nodes::{LISTS, bind_home, list};
 use super::pages::{HUGE_PAGE, Pages};
@@ -26,15 +26,18 @@ const GAP: usize = 16;
 /// Free bytes that are worth giving back while others come and go.
 const MUCH: usize = 16 << 20;
 
-/// More free bytes than these go back once nothing happens; those of tables that are made again are fewer.
+/// More free bytes than these go back in a pause though somebody may come back; those of tables that are made again are fewer.
 const KEPT: usize = 128 << 20;
 
 /// Bytes that are free while the system has memory there.
 static STALE: AtomicUsize = AtomicUsize::new(0);
 /// The fewest that these were since the last look, and between that and the one before.
 static LEAST: [AtomicUsize; 2] = [AtomicUsize::new(0), AtomicUsize::new(0)];
+/// The fewest that they were since the last pause.
+static LEAST_SINCE_PAUSE: AtomicUsize = AtomicUsize::new(0);
 /// By list.
 static REGIONS: [Mutex<Vec<Region>>; LISTS as usize] = [const { Mutex::new(Vec::new()) }; LISTS as usize];
+static OWNER: Owner = Owner { give_back: tidy, free: stale_bytes, needed };
 
 /// Memory for a long time, in whole pages. Not accounted for: owners charge their budgets.
 #[derive(Debug)]
@@ -90,7 +93,7 @@ impl Drop for Extent {
         let first = (self.start.as_ptr() as usize - region.start.as_ptr() as usize) / PAGE;
         region.free(first, self.len / PAGE);
         drop(regions);
-        idle::tidy_soon(tidy);
+        idle::tidy_soon(&OWNER);
     }
 }
 
@@ -120,6 +123,11 @@ pub(super) fn stale_bytes() -> usize {
     STALE.load(Ordering::Relaxed)
 }
 
+/// Bytes that somebody has needed since the last pause.
+fn needed() -> usize {
+    stale_bytes().saturating_sub(LEAST_SINCE_PAUSE.load(Ordering::Relaxed))
+}
+
 /// Gives back what is free; while others come and go, if most of it has been free for at least one look.
 fn tidy(moment: Moment) {
     let free = stale_bytes();
@@ -133,6 +141,9 @@ fn tidy(moment: Moment) {
     };
     if gives_back {
         give_back();
+    }
+    if matches!(moment, Moment::Idle | Moment::Rest) {
+        LEAST_SINCE_PAUSE.store(stale_bytes(), Ordering::Relaxed);
     }
 }
 
@@ -196,6 +207,7 @@ impl Region {
             let bytes = (before - self.stale.count) * PAGE;
             let left = STALE.fetch_sub(bytes, Ordering::Relaxed) - bytes;
             LEAST[0].fetch_min(left, Ordering::Relaxed);
+            LEAST_SINCE_PAUSE.fetch_min(left, Ordering::Relaxed);
         }
     }
 

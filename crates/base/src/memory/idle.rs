@@ -1,11 +1,14 @@
-//! When memory goes back to the system: what nobody has needed for ten seconds, and nearly all that is free once nobody has
-//! taken or brought any for so long. Once nobody has for more than half a second, what goes is all that is free if tables have
-//! grown since the last time, as what has loaded them is needed no more, and otherwise what is more than queries come back for.
-//! What large tables leave behind goes within a second, whatever else happens.
+//! When memory goes back to the system: nearly all that is free once nobody has taken or brought any for more than half a
+//! second, and otherwise what nobody has needed for ten seconds. What large tables leave behind goes within a second, whatever
+//! else happens.
+//!
+//! Whoever comes back for as much within ten seconds will likely do so again, and waited for pages that the system had to
+//! clear. From then on a pause leaves what queries come back for, until one lasts for ten seconds, tables have grown in
+//! between, as what has loaded them is needed no more, or a database is closed.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// From one look to the next.
 const PATIENCE: Duration = Duration::from_millis(250);
@@ -20,6 +23,10 @@ const LOOKS: u32 = 40;
 const MUCH: usize = 256 << 20;
 /// Tables have grown if they have so many bytes more.
 const GROWTH: usize = 32 << 20;
+/// Fewer bytes are not worth waiting for whoever may come back for them.
+const WORTH: usize = 16 << 20;
+/// Whoever comes back does so for long.
+const SOON: Duration = Duration::from_secs(10);
 
 /// When memory is given back.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -28,10 +35,21 @@ pub(super) enum Moment {
     Look,
     /// The same, of which ten seconds lie between two.
     Busy,
-    /// Nobody does, but somebody may come back soon.
+    /// Nobody does, but somebody is likely to come back soon.
     Idle,
-    /// Nobody does, nor is likely to want again what others have had.
+    /// Nobody does, nor is known to want again what others have had.
     Rest,
+}
+
+/// Who has memory that nobody needs.
+#[derive(Debug)]
+pub(super) struct Owner {
+    /// Gives it back to the system, or a part of it.
+    pub(super) give_back: fn(Moment),
+    /// How many bytes that are.
+    pub(super) free: fn() -> usize,
+    /// How many somebody has needed since the last pause.
+    pub(super) needed: fn() -> usize,
 }
 
 /// Whether a thread looks.
@@ -40,17 +58,46 @@ static LOOKING: AtomicBool = AtomicBool::new(false);
 static IN_USE: AtomicBool = AtomicBool::new(false);
 /// Bytes that were freed for good and have not gone back.
 static FREED: AtomicUsize = AtomicUsize::new(0);
-/// Whether tables had grown when nothing happened any more.
-static GREW: AtomicBool = AtomicBool::new(false);
+/// What went back last.
+static GONE: Mutex<Option<Gone>> = Mutex::new(None);
+/// Whether somebody has come back for what was gone, and so may again.
+static AWAITS: AtomicBool = AtomicBool::new(false);
 /// Bytes that tables have, and had when nothing happened any more.
 static TABLES: [AtomicUsize; 2] = [const { AtomicUsize::new(0) }; 2];
 /// Who has memory to give back.
-static OWNERS: Mutex<Vec<fn(Moment)>> = Mutex::new(Vec::new());
+static OWNERS: Mutex<Vec<&'static Owner>> = Mutex::new(Vec::new());
 /// What else has.
 static ALLOCATOR: OnceLock<fn()> = OnceLock::new();
 
-fn owners() -> MutexGuard<'static, Vec<fn(Moment)>> {
+/// What a pause gave back, if that was much.
+#[derive(Clone, Copy)]
+struct Gone {
+    at: Instant,
+    bytes: usize,
+}
+
+impl Gone {
+    /// Whether somebody has come back for it, now that so many bytes were needed since: soon, or while it was kept.
+    fn is_needed_again(&self, needed: usize, now: Instant, was_kept: bool) -> bool {
+        needed >= self.bytes / 2 && (was_kept || now - self.at < SOON)
+    }
+}
+
+fn gone() -> MutexGuard<'static, Option<Gone>> {
+    GONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn owners() -> MutexGuard<'static, Vec<&'static Owner>> {
     OWNERS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What all owners have together.
+fn sum(of: impl Fn(&Owner) -> usize) -> usize {
+    owners().iter().map(|owner| of(owner)).sum()
+}
+
+fn give_back(moment: Moment) {
+    owners().iter().for_each(|owner| (owner.give_back)(moment));
 }
 
 /// Names the function that gives back what the program's allocator holds on to, for all threads and for the one that calls it:
@@ -62,7 +109,7 @@ pub fn when_idle(give_back: fn()) {
 
 /// Says that the thread has nothing to do, and may not have for long; perhaps that it has not had for long.
 pub fn thread_is_idle(for_long: bool) {
-    if for_long || GREW.load(Ordering::Relaxed) {
+    if for_long || !AWAITS.load(Ordering::Relaxed) {
         give_back_allocated();
     }
 }
@@ -88,6 +135,12 @@ pub fn look_soon() {
     }
 }
 
+/// Says that whoever came back for memory so far has gone, as when a database is closed.
+pub fn expect_nobody() {
+    *gone() = None;
+    AWAITS.store(false, Ordering::Relaxed);
+}
+
 /// Says that memory was taken or brought.
 pub(super) fn note_use() {
     IN_USE.store(true, Ordering::Relaxed);
@@ -110,15 +163,38 @@ fn have_grown() -> bool {
     now > before.swap(now, Ordering::Relaxed) + GROWTH
 }
 
-/// Has a thread call the function, which gives back what is free, until nothing happens any more.
-pub(super) fn tidy_soon(give_back: fn(Moment)) {
+/// Has a thread give back what the owner has, until nothing happens any more.
+pub(super) fn tidy_soon(owner: &'static Owner) {
     note_use();
     let mut owners = owners();
-    if !owners.iter().any(|known| std::ptr::fn_addr_eq(*known, give_back)) {
-        owners.push(give_back);
+    if !owners.iter().any(|known| std::ptr::eq(*known, owner)) {
+        owners.push(owner);
     }
     drop(owners);
     look_soon();
+}
+
+/// Whether somebody is likely to come back for what is free, now that nothing happens.
+fn may_be_missed() -> bool {
+    // To be asked each time, as it notes what tables have.
+    let grew = have_grown();
+    let needed = sum(|owner| (owner.needed)());
+    let (now, was_kept) = (Instant::now(), AWAITS.load(Ordering::Relaxed));
+    !grew && gone().is_some_and(|gone| gone.is_needed_again(needed, now, was_kept))
+}
+
+/// Gives back what is free, and notes how much that was.
+fn give_back_all() {
+    let free = || sum(|owner| (owner.free)());
+    let before = free();
+    give_back(Moment::Rest);
+    let bytes = before.saturating_sub(free());
+    if bytes >= WORTH {
+        *gone() = Some(Gone { at: Instant::now(), bytes });
+    }
+    AWAITS.store(false, Ordering::Relaxed);
+    FREED.store(0, Ordering::Relaxed);
+    give_back_allocated();
 }
 
 fn look() {
@@ -130,7 +206,7 @@ fn look() {
             let moment = if number.is_multiple_of(LOOKS) { Moment::Busy } else { Moment::Look };
             // Whether somebody still comes back for what is free, a pause does not tell at once.
             if idle == 0 || moment == Moment::Busy {
-                owners().iter().for_each(|give_back| give_back(moment));
+                give_back(moment);
             }
             // It is said before it is done, so a look later.
             if freed {
@@ -141,22 +217,36 @@ fn look() {
             continue;
         }
         if idle == IDLE {
-            let grew = have_grown();
-            GREW.store(grew, Ordering::Relaxed);
-            if !grew {
-                owners().iter().for_each(|give_back| give_back(Moment::Idle));
+            let awaits = may_be_missed();
+            AWAITS.store(awaits, Ordering::Relaxed);
+            if awaits {
+                give_back(Moment::Idle);
             }
         }
-        if idle < LONG && !GREW.load(Ordering::Relaxed) {
+        if idle < LONG && AWAITS.load(Ordering::Relaxed) {
             continue;
         }
-        owners().iter().for_each(|give_back| give_back(Moment::Rest));
-        FREED.store(0, Ordering::Relaxed);
-        give_back_allocated();
+        give_back_all();
         LOOKING.store(false, Ordering::Release);
         // What was brought while this thread still seemed to look.
         if !IN_USE.load(Ordering::Relaxed) || LOOKING.swap(true, Ordering::AcqRel) {
             return;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_needs_half_of_it_has_come_back() {
+        let at = Instant::now();
+        let gone = Gone { at, bytes: 4 * WORTH };
+        let after = |seconds| at + Duration::from_secs(seconds);
+        assert!(gone.is_needed_again(2 * WORTH, after(2), false));
+        assert!(!gone.is_needed_again(2 * WORTH - 1, after(2), false));
+        assert!(!gone.is_needed_again(9 * WORTH, after(10), false));
+        assert!(gone.is_needed_again(2 * WORTH, after(10), true));
     }
 }

@@ -1,24 +1,25 @@
 //! Memory between two owners: mappings that were given back, for whoever needs no zeros.
 //!
 //! Faulting in and clearing fresh pages is up to half of the time of a query that materialises much. What nobody has taken
-//! for ten seconds goes back to the system, but for a floor; nearly all of it does once nobody has taken or brought any for so
-//! long.
+//! for ten seconds goes back to the system, but for a floor; nearly all of it does in a pause ([`idle`]).
 
 use std::ptr::NonNull;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::idle::{self, Moment};
+use super::idle::{self, Moment, Owner};
 use super::mapping::{map, map_at, unmap};
 use super::nodes::{LISTS, bind_home};
 
 /// Bytes that are kept at most, a list.
 const MOST: usize = 2 << 30;
-/// Bytes that are kept however long nobody asks for them, as long as something happens.
+/// Bytes that are kept however long nobody asks for them, as long as something happens or somebody is likely to come back.
 const FLOOR: usize = 128 << 20;
 /// Bytes that are kept when nothing does.
 const REST: usize = 32 << 20;
 
 static SPARE: [Mutex<Spare>; LISTS as usize] = [const { Mutex::new(Spare::EMPTY) }; LISTS as usize];
+static OWNER: Owner = Owner { give_back: tidy, free: bytes, needed };
+
 struct Spare {
     /// The oldest first.
     pieces: Vec<Piece>,
@@ -29,6 +30,11 @@ struct Spare {
 
 impl Spare {
     const EMPTY: Self = Self { pieces: Vec::new(), bytes: 0, least: 0 };
+
+    /// Bytes that somebody has needed since they were last counted.
+    fn needed(&self) -> usize {
+        self.bytes - self.least
+    }
 }
 
 struct Piece {
@@ -46,6 +52,11 @@ fn spare(list: u16) -> MutexGuard<'static, Spare> {
 /// Bytes that are here, of all nodes.
 pub(super) fn bytes() -> usize {
     (0..LISTS).map(|list| spare(list).bytes).sum()
+}
+
+/// Bytes that somebody has needed since memory was given back last.
+fn needed() -> usize {
+    (0..LISTS).map(|list| spare(list).needed()).sum()
 }
 
 /// Memory of so many bytes of the list's node, which are anything; none if nothing is spare there.
@@ -130,7 +141,7 @@ pub(super) fn keep(start: NonNull<u8>, len: usize, list: u16) -> bool {
     spare.pieces.push(Piece { start, len });
     spare.bytes += len;
     drop(spare);
-    idle::tidy_soon(tidy);
+    idle::tidy_soon(&OWNER);
     true
 }
 
@@ -139,15 +150,10 @@ fn tidy(moment: Moment) {
     let lists = 0..LISTS;
     match moment {
         Moment::Look => {}
-        Moment::Busy => lists.for_each(|list| give_back(list, needed)),
+        Moment::Busy => lists.for_each(|list| give_back(list, |spare| spare.needed().max(FLOOR))),
         Moment::Idle => lists.for_each(|list| give_back(list, |_| FLOOR)),
         Moment::Rest => lists.for_each(|list| give_back(list, |_| REST)),
     }
-}
-
-/// Bytes that somebody has needed since they were last counted, or may need soon.
-fn needed(spare: &Spare) -> usize {
-    (spare.bytes - spare.least).max(FLOOR)
 }
 
 /// Gives back the oldest of what is spare, but for so many bytes.
@@ -189,10 +195,10 @@ mod tests {
         assert_eq!(spare(NODE).bytes, pieces * HUGE_PAGE);
         // The first look sees that they have only just come; a piece that is taken meanwhile is needed.
         spare(NODE).least = 0;
-        give_back(NODE, needed);
+        give_back(NODE, |spare| spare.needed().max(FLOOR));
         assert_eq!(spare(NODE).bytes, pieces * HUGE_PAGE);
         drop(Pages::recycled(HUGE_PAGE));
-        give_back(NODE, needed);
+        give_back(NODE, |spare| spare.needed().max(FLOOR));
         assert_eq!(spare(NODE).bytes, FLOOR);
         give_back(NODE, |_| REST);
         assert_eq!(spare(NODE).bytes, REST);
