@@ -85,8 +85,8 @@ impl Default for Settings {
 /// What the budget calls this.
 pub(crate) const OPERATOR: &str = "window";
 
-/// Rows of a piece of work that builds something.
-pub(crate) const PIECE: usize = 1 << 16;
+/// Rows of a piece of work that builds something: less than a millisecond, whatever the values are.
+pub(crate) const PIECE: usize = 1 << 14;
 
 /// The rows' partitions and peers: the sets of rows that begin one. Each partition begins peers, too.
 #[derive(Clone, Debug)]

@@ -153,6 +153,11 @@ impl Slice {
     pub fn is_over(&self) -> bool {
         self.begin.elapsed() >= self.length
     }
+
+    /// Whether so many times as much as has been done fits into a slice.
+    pub fn has_room_for(&self, times: u32) -> bool {
+        self.begin.elapsed() * times < self.length
+    }
 }
 
 /// The rows of many pieces (chunks, blocks, runs) as one range of numbers: prefix sums of their sizes.

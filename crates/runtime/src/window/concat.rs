@@ -2,8 +2,9 @@
 //!
 //! There is no tree: each of its nodes would be a copy of all below it. A frame that goes on where the one before ended
 //! gets its rows appended to that one's text, if there is room: results are beginnings of one text then, and frames that
-//! grow cost O(1) a row besides the bytes. Other frames are put together from their rows. The text of a long partition
-//! that all of its rows have is made once, before rows are evaluated ([`whole`]).
+//! grow cost O(1) a row besides the bytes. A text is kept when its range of rows is done, as the next range may go on with
+//! it. Other frames are put together from their rows. The text of a long partition that all of its rows have is made once,
+//! before rows are evaluated ([`whole`]).
 
 mod whole;
 
@@ -19,11 +20,15 @@ use types::ops::string::MAX_LENGTH;
 use super::column::{Cells, Sink};
 use super::frame::Frames;
 use super::members::{Asked, Condition};
-use super::{Evaluation, OPERATOR, Operand, Out, PIECE, chunks};
+use super::{Evaluation, OPERATOR, Operand, Out, chunks};
+use crate::source::Address;
 use whole::Wholes;
 
 /// Rows between two looks at whether the statement is cancelled.
 const CHECKED: usize = 1024;
+
+/// The text of more rows is made once if all of a partition have it.
+const LONG: usize = 1 << 16;
 
 /// A concatenation of the frame's texts.
 #[derive(Debug)]
@@ -36,6 +41,8 @@ pub(super) struct Concat {
     budget: Budget,
     /// What results lie in; a worker takes one while it evaluates.
     areas: Mutex<Vec<Area>>,
+    /// The texts of the last rows of ranges: no more than there were workers at once.
+    kept: Mutex<Vec<Written>>,
     /// Of long partitions that all of their rows have.
     wholes: Wholes,
 }
@@ -51,8 +58,8 @@ impl Concat {
     ) -> Self {
         let [value, separator] = <[Operand; 2]>::try_from(arguments).expect("a value and a separator");
         let condition = Condition { value: Some(value.clone()), filter, only: None };
-        let (areas, wholes) = (Mutex::default(), Wholes::default());
-        Self { value, separator, condition, distinct, frames, budget: budget.clone(), areas, wholes }
+        let (areas, kept, wholes) = (Mutex::default(), Mutex::default(), Wholes::default());
+        Self { value, separator, condition, distinct, frames, budget: budget.clone(), areas, kept, wholes }
     }
 
     /// Whether all rows of a partition have all of it as their frame.
@@ -82,21 +89,23 @@ impl Concat {
         }
     }
 
-    fn text<'a>(&'a self, area: &'a mut Area) -> Text<'a> {
-        Text {
-            rows: self.rows(),
-            area,
-            start: std::ptr::null_mut(),
-            length: 0,
-            room: 0,
-            ranges: [0..0, 0..0, 0..0],
-            last: None,
+    /// The kept text that rows with such a frame go on with, or one to begin with.
+    fn nearest(&self, ranges: &[Range<usize>; 3]) -> Written {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let near = |(at, text): (usize, &Written)| text.goes_on_with(ranges).then_some((text.ranges[0].end, at));
+        match kept.iter().enumerate().filter_map(near).max() {
+            Some((_, at)) => kept.swap_remove(at),
+            // In the place of another one, so that they do not become more.
+            None => {
+                kept.pop();
+                Written::default()
+            }
         }
     }
 
     /// The text of a partition that was made before.
     fn whole(&self, partition: &Range<usize>) -> Option<Option<Str>> {
-        if partition.len() <= PIECE || !self.is_whole() {
+        if partition.len() <= LONG || !self.is_whole() {
             return None;
         }
         Some(self.wholes.text(partition.start))
@@ -106,7 +115,7 @@ impl Concat {
 impl Evaluation for Concat {
     fn pieces(&self, phase: usize) -> Option<usize> {
         let rows = self.frames.positions.rows;
-        (rows > PIECE && self.is_whole()).then(|| Wholes::pieces(phase, rows)).flatten()
+        (rows > LONG && self.is_whole()).then(|| Wholes::pieces(phase, rows)).flatten()
     }
 
     fn build(&self, phase: usize, piece: usize) -> Result<()> {
@@ -122,9 +131,12 @@ impl Evaluation for Concat {
         let mut out: Sink<'_, Str> = out.form();
         let mut batch = self.frames.batch();
         self.with_area(|area| {
-            let mut text = self.text(area);
+            let mut text = Text { rows: self.rows(), area, written: Written::default() };
             for chunk in chunks(rows.clone()) {
                 self.frames.fill(&mut batch, chunk.clone())?;
+                if chunk.start == rows.start {
+                    text.written = self.nearest(&batch.ranges(0));
+                }
                 for (part, partition) in self.frames.positions.parts(chunk.clone()) {
                     let whole = self.whole(&partition);
                     for row in part {
@@ -141,6 +153,7 @@ impl Evaluation for Concat {
                     }
                 }
             }
+            self.kept.lock().unwrap_or_else(PoisonError::into_inner).push(text.written);
             Ok(())
         })
     }
@@ -238,11 +251,10 @@ unsafe fn text_of(start: *const u8, length: usize) -> Str {
     }
 }
 
-/// The text of a frame, at the end of an area's memory that has room for more.
-struct Text<'a> {
-    rows: Rows<'a>,
-    area: &'a mut Area,
-    start: *mut u8,
+/// The text of a frame, in memory that has room for more.
+#[derive(Debug)]
+struct Written {
+    start: Address,
     length: usize,
     room: usize,
     /// The frame's rows.
@@ -251,32 +263,54 @@ struct Text<'a> {
     last: Option<usize>,
 }
 
+impl Default for Written {
+    fn default() -> Self {
+        let start = Address(std::ptr::null_mut());
+        Self { start, length: 0, room: 0, ranges: [0..0, 0..0, 0..0], last: None }
+    }
+}
+
+impl Written {
+    /// Whether the text of a frame of such rows begins with this one.
+    fn goes_on_with(&self, ranges: &[Range<usize>; 3]) -> bool {
+        let [before, itself, behind] = &self.ranges;
+        let first = &ranges[0];
+        itself.is_empty()
+            && behind.is_empty()
+            && !before.is_empty()
+            && before.start == first.start
+            && before.end <= first.end
+    }
+}
+
+/// What writes the texts of frames, one after the other.
+struct Text<'a> {
+    rows: Rows<'a>,
+    area: &'a mut Area,
+    written: Written,
+}
+
 impl Text<'_> {
     /// The text; none if no row has one.
     fn result(&self) -> Option<Str> {
-        self.last?;
+        let Written { start: Address(start), length, last, .. } = self.written;
+        last?;
         // SAFETY: so many bytes were written, and are not written again. The area outlives the header: it is kept as long
         // as the results are.
-        Some(unsafe { text_of(self.start, self.length) })
+        Some(unsafe { text_of(start, length) })
     }
 
     /// Becomes the text of another frame.
     fn follow(&mut self, ranges: [Range<usize>; 3]) -> Result<()> {
-        if self.ranges == ranges {
+        if self.written.ranges == ranges {
             return Ok(());
         }
-        let [first, ..] = &ranges;
-        let [before, itself, behind] = &self.ranges;
-        let goes_on = itself.is_empty()
-            && behind.is_empty()
-            && !before.is_empty()
-            && before.start == first.start
-            && before.end <= first.end;
-        let done = if goes_on { before.end } else { first.start };
+        let goes_on = self.written.goes_on_with(&ranges);
+        let done = if goes_on { self.written.ranges[0].end } else { ranges[0].start };
         if !goes_on {
-            (self.start, self.length, self.room, self.last) = (std::ptr::null_mut(), 0, 0, None);
+            self.written = Written::default();
         }
-        self.ranges = ranges.clone();
+        self.written.ranges = ranges.clone();
         let [first, itself, behind] = ranges;
         let added = [done..first.end.max(done), itself, behind];
         let mut needed = 0;
@@ -285,26 +319,28 @@ impl Text<'_> {
             self.rows.each(rows.clone(), |row| needed += bytes(row))?;
         }
         self.reserve(needed, goes_on)?;
+        let Written { start: Address(start), length, last, .. } = &mut self.written;
         for rows in added {
             // SAFETY: there is room for all of them.
-            self.length += unsafe { self.rows.write(rows, self.start.add(self.length), &mut self.last)? };
+            *length += unsafe { self.rows.write(rows, start.add(*length), last)? };
         }
         Ok(())
     }
 
     /// Sees to it that there is room for so many bytes more; `grows`: and likely for more again.
     fn reserve(&mut self, bytes: usize, grows: bool) -> Result<()> {
-        let needed = self.length + bytes;
-        if needed <= self.room {
+        let Written { start: Address(start), length, room, .. } = &mut self.written;
+        let needed = *length + bytes;
+        if needed <= *room {
             return Ok(());
         }
-        let room = if grows { needed.max((2 * self.length).min(MAX_LENGTH)) } else { needed };
-        let start = allocate(self.area, room)?;
-        if self.length > 0 {
+        let enough = if grows { needed.max((2 * *length).min(MAX_LENGTH)) } else { needed };
+        let moved = allocate(self.area, enough)?;
+        if *length > 0 {
             // SAFETY: so many bytes were written there, and there is room for them here.
-            unsafe { start.copy_from_nonoverlapping(self.start, self.length) };
+            unsafe { moved.copy_from_nonoverlapping(*start, *length) };
         }
-        (self.start, self.room) = (start, room);
+        (*start, *room) = (moved, enough);
         Ok(())
     }
 }

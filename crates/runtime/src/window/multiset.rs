@@ -23,7 +23,7 @@ use super::members::Condition;
 use super::occurrences::by_value;
 use super::permutation::Permutation;
 use super::phases;
-use super::{Evaluation, Key, OPERATOR, Operand, Out, PIECE, chunks};
+use super::{Evaluation, Key, OPERATOR, Operand, Out, chunks};
 use bag::{Bag, Follower};
 pub(super) use distinct::{Counting, Distinct};
 use ordered::{DenseRank, Mode};
@@ -95,7 +95,7 @@ pub(super) fn mode(call: Call, frames: Frames, budget: &Budget) -> Result<Box<dy
 pub(super) fn dense_rank(call: Call, frames: Frames, budget: &Budget) -> Result<Box<dyn Evaluation>> {
     let condition = Condition { value: None, filter: call.filter, only: None };
     let cancel = frames.cancel.clone();
-    let permutation = Permutation::new(call.order, frames.positions.clone(), PIECE, budget, cancel)?;
+    let permutation = Permutation::new(call.order, frames.positions.clone(), None, budget, cancel)?;
     Ok(Box::new(Followed {
         what: DenseRank,
         frames,

@@ -20,7 +20,7 @@ use super::{BitSet, Evaluation, Key, Operand, Out, PIECE, chunks};
 pub(super) fn by_value(value: Key, filter: Option<&Operand>, frames: &Frames, budget: &Budget) -> Result<Permutation> {
     let filter = filter.map(|filter| Key { operand: filter.clone(), descending: true, nulls_first: false });
     let keys = filter.into_iter().chain([value]).collect();
-    Permutation::new(keys, frames.positions.clone(), PIECE, budget, frames.cancel.clone())
+    Permutation::new(keys, frames.positions.clone(), None, budget, frames.cancel.clone())
 }
 
 /// The rows whose values occur for the first or the last time in their partitions.

@@ -20,7 +20,7 @@ use super::permutation::Permutation;
 use super::phases::{self, Built};
 use super::pick::{Which, count};
 use super::wavelet::{Filled, Filling, Wavelet};
-use super::{Evaluation, Operand, Out, PIECE, chunks, multiset};
+use super::{Evaluation, Operand, Out, chunks, multiset};
 
 /// Which function.
 #[derive(Debug)]
@@ -79,7 +79,7 @@ pub(super) fn evaluation(call: Call, frames: Frames, budget: &Budget) -> Result<
     let (positions, cancel) = (frames.positions.clone(), frames.cancel.clone());
     let (rows, largest) = (positions.rows, positions.largest_partition());
     let members = Members::new(condition, rows, budget)?;
-    let permutation = Permutation::new(call.order, positions, PIECE, budget, cancel.clone())?;
+    let permutation = Permutation::new(call.order, positions, None, budget, cancel.clone())?;
     let wavelet = Wavelet::new(rows, largest, budget, cancel)?;
     Ok(Box::new(Ordered { what, value, frames, members, permutation, wavelet }))
 }

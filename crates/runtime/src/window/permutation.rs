@@ -28,6 +28,14 @@ pub(super) struct Permutation {
     run: usize,
 }
 
+/// Rows that take about a millisecond to sort: comparisons of texts, and of several keys, take several times as long as of a number.
+fn sorted_at_once(keys: &[Key]) -> usize {
+    match keys {
+        [key] if Form::of(key.operand.sql_type) != Form::Str => PIECE,
+        _ => PIECE / 4,
+    }
+}
+
 /// The values of a key.
 enum Compared<'a> {
     I64(Cells<'a, i64>),
@@ -47,14 +55,15 @@ fn compare<T: Element>(key: &Key, cells: &Cells<'_, T>, a: usize, b: usize) -> O
 }
 
 impl Permutation {
-    /// The rows by keys, most significant first. Runs of `run` rows are sorted at once.
+    /// The rows by keys, most significant first. Runs of `run` rows are sorted at once, or of as many as take about a millisecond.
     pub(super) fn new(
         keys: Vec<Key>,
         positions: Positions,
-        run: usize,
+        run: Option<usize>,
         budget: &Budget,
         cancel: CancelToken,
     ) -> Result<Self> {
+        let run = run.unwrap_or_else(|| sorted_at_once(&keys));
         let buffers = [Numbers::new(positions.rows, budget)?, Numbers::new(positions.rows, budget)?];
         let ties = BitSet::new(positions.rows, budget)?;
         Ok(Self { keys, positions, buffers, ties, cancel, run })
@@ -253,7 +262,7 @@ mod tests {
             };
             let keys = columns.iter().map(key).collect();
             let (budget, cancel) = (Budget::new(usize::MAX), CancelToken::new());
-            let permutation = Permutation::new(keys, table.positions(), run, &budget, cancel).unwrap();
+            let permutation = Permutation::new(keys, table.positions(), Some(run), &budget, cancel).unwrap();
             for phase in 0..permutation.phases() {
                 (0..permutation.pieces(phase)).rev().for_each(|piece| permutation.build(phase, piece).unwrap());
             }

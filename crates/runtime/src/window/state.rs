@@ -17,7 +17,7 @@ use base::{Area, Budget, Result};
 use pipeline::ir::{
     RowLayout, RowSet, SortState, WindowField, WindowOperand, WindowOrder, WindowState, WindowedFunction,
 };
-use scheduler::{CancelToken, Cutting, Offsets, TaskSet, Tasks};
+use scheduler::{CancelToken, Cutting, Morsel, Offsets, TaskSet, Tasks};
 use types::Value;
 
 use super::cells::{Filling, put};
@@ -34,6 +34,8 @@ mod tests;
 const MORSEL: usize = 16 << 10;
 /// Rows that are fetched together.
 const BATCH: usize = 256;
+/// Rows of a morsel that a worker does before it looks at the clock.
+const STEP: usize = 1024;
 
 /// What functions need of the run.
 pub(crate) struct Run<'a> {
@@ -401,13 +403,30 @@ fn evaluate(evaluating: &Arc<Evaluating>, cut: &Cutting) -> Option<Box<dyn TaskS
     pieced(evaluating.rows.len(), cut, &pieces, move |rows| evaluating.evaluate(rows))
 }
 
-/// Morsels over ranges of rows; none if there are no rows.
+/// Morsels over ranges of rows, which yield between steps; none if there are no rows. What is cheap is done in two steps, as some
+/// functions do more for the first row of a range than for the others.
 fn pieced(
     rows: usize,
     cut: &Cutting,
     pieces: &Offsets,
     run: impl Fn(Range<usize>) -> Result<()> + Send + Sync + 'static,
 ) -> Option<Box<dyn TaskSet>> {
-    let ranges = cut.pieces(pieces);
-    (rows > 0).then(|| Tasks::boxed(ranges, move |_, morsel| run(morsel.begin as usize..morsel.end as usize)) as _)
+    let (ranges, cut) = (cut.pieces(pieces), cut.clone());
+    let go_on = move |_, morsel: Morsel| {
+        let slice = cut.begin();
+        let (mut at, end, mut step) = (morsel.begin as usize, morsel.end as usize, STEP);
+        while at < end {
+            let to = end.min(at + step);
+            run(at..to)?;
+            at = to;
+            if at < end && slice.is_over() {
+                return Ok(scheduler::Progress::Yielded(Morsel { begin: at as u64, end: morsel.end }));
+            }
+            if slice.has_room_for((MORSEL / STEP) as u32) {
+                step = MORSEL;
+            }
+        }
+        Ok(scheduler::Progress::Done)
+    };
+    (rows > 0).then(|| Tasks::boxed(ranges, go_on) as _)
 }

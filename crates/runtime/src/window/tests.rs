@@ -250,6 +250,29 @@ fn texts_of_long_partitions_are_made_once() {
 }
 
 #[test]
+fn ranges_of_rows_go_on_with_the_text_of_a_frame_that_grows() {
+    let rows = 20_000;
+    let call = Call {
+        arguments: vec![
+            column(&vec![Value::str("ab"); rows], SqlType::Text),
+            Operand::constant(Value::str(","), SqlType::Text),
+        ],
+        order: Vec::new(),
+        frame: Frame { end: FrameBound::CurrentRow, ..Frame::whole() },
+        ..over(F::StringAgg, vec![Value::Int(1); rows], Frame::whole(), SqlType::Text)
+    };
+    let budget = Budget::new(usize::MAX);
+    let evaluation = evaluation(call, long(rows), &budget, CancelToken::new()).unwrap();
+    let before = budget.used();
+    for first in (0..rows).step_by(100) {
+        let found = some(&*evaluation, SqlType::Text, first..first + 100).unwrap();
+        assert!(matches!(&found[99], Value::Str(text) if text.len() == 3 * (first + 100) - 1));
+    }
+    // Copied for each range, it would be 6 MB.
+    assert!(budget.used() - before < 1 << 20, "{}", budget.used() - before);
+}
+
+#[test]
 fn texts_of_long_partitions_are_those_of_their_rows() {
     let (rows, second) = (150_000, 70_000);
     // Equal texts are next to each other, also where pieces end; some rows have none.

@@ -14,7 +14,7 @@ use base::{Budget, Result};
 use super::{OPERATOR, PIECE};
 
 /// Nodes of a piece above the lowest level.
-const NODES: usize = 4096;
+const NODES: usize = 1024;
 
 /// A segment tree over rows.
 #[derive(Debug)]

@@ -11,9 +11,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use base::{Area, Result};
 use types::Str;
 
+use super::LONG;
 use super::{Rows, allocate, text_of};
 use crate::source::Address;
-use crate::window::{PIECE as LONG, Positions};
+use crate::window::Positions;
 
 /// Rows of a piece.
 const PIECE: usize = 4 << 10;

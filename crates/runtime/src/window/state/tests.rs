@@ -1,14 +1,18 @@
 //! Rows in, results out, with several workers.
 
+use std::time::Duration;
+
 use base::Random;
 use functions::WindowFunction;
 use pipeline::ir::{RowLayout, RowSet, SortField, State, StateId, Ty, WindowField, WindowState, WindowedFunction};
 use plan::Frame;
+use scheduler::{Cutting, Morsel, Offsets, WorkerId};
 use types::SqlType;
 
 use base::ids::Id;
 
-use crate::testing::{all_rows, context, finalize, get, new_row, put};
+use super::{MORSEL, STEP, pieced};
+use crate::testing::{all_rows, context, finalize_as, get, new_row, put};
 
 fn function(function: WindowFunction, partition: usize, peers: usize, layout: &mut RowLayout) -> WindowedFunction {
     let offset = layout.add(Ty::I64);
@@ -31,6 +35,11 @@ fn function(function: WindowFunction, partition: usize, peers: usize, layout: &m
 
 /// Ranks by two keys, the first of which partitions or not.
 fn check(rows: usize, a_values: u64, b_values: u64, workers: usize) {
+    check_as(rows, a_values, b_values, workers, &Cutting::new(workers));
+}
+
+/// The same, cut as somebody says.
+fn check_as(rows: usize, a_values: u64, b_values: u64, workers: usize, cut: &Cutting) {
     let state: StateId = StateId::from_index(0);
     let mut layout = RowLayout::with_header(0);
     let (a, b) = (layout.add(Ty::I64), layout.add(Ty::I64));
@@ -60,7 +69,7 @@ fn check(rows: usize, a_values: u64, b_values: u64, workers: usize) {
             });
         }
     });
-    finalize(&context, state);
+    finalize_as(&context, state, cut);
     let found = all_rows(&context, state, RowSet::All, 500, 64);
     let mut sorted = input;
     sorted.sort_unstable();
@@ -83,4 +92,34 @@ fn ranks_of_few_and_of_many_rows() {
         check(rows, 1, 1, workers);
         check(rows, 1 << 40, 3, workers);
     }
+}
+
+#[test]
+fn ranks_of_rows_whose_morsels_yield() {
+    let cut = Cutting { slice: Duration::ZERO, steps: 7, ..Cutting::new(2) };
+    check_as(40_000, 10, 50, 2, &cut);
+    check_as(40_000, 1 << 40, 3, 2, &cut);
+}
+
+/// How many rows each run of a morsel does, steps of which take so long.
+fn runs(length: Duration) -> Vec<usize> {
+    let cut = Cutting { slice: Duration::from_millis(20), ..Cutting::new(1) };
+    let tasks = pieced(MORSEL, &cut, &Offsets::new([MORSEL as u64]), move |_| {
+        std::thread::sleep(length);
+        Ok(())
+    });
+    let (mut left, mut runs) = (Morsel { begin: 0, end: MORSEL as u64 }, Vec::new());
+    while !left.is_empty() {
+        let progress = tasks.as_ref().expect("there are rows").run(WorkerId(0), left).unwrap();
+        let rest = progress.rest().unwrap_or(Morsel { begin: left.end, end: left.end });
+        runs.push((rest.begin - left.begin) as usize);
+        left = rest;
+    }
+    runs
+}
+
+#[test]
+fn what_takes_long_yields_between_steps() {
+    assert_eq!(runs(Duration::ZERO), [MORSEL]);
+    assert_eq!(runs(Duration::from_millis(25)), [STEP; MORSEL / STEP]);
 }
