@@ -1,6 +1,8 @@
 //! Statements that are stopped at random moments: how long it takes from the request to the answer, whether a request was
 //! lost, and whether all memory comes back.
 
+mod phases;
+
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
@@ -10,6 +12,7 @@ use tpch::QUERIES;
 
 use crate::DataOptions;
 use crate::tpch::{millis, open, prepare, source};
+use phases::{Files, PHASES};
 
 /// Statements with phases that are hard to stop, over TPC-H's tables.
 const HARD: &[(&str, &str)] = &[
@@ -41,6 +44,9 @@ pub(crate) struct CancelOptions {
     /// Requests at random moments of each hard statement.
     #[arg(long, default_value_t = 50)]
     hard: usize,
+    /// Requests at random moments of each statement that takes long outside of morsels.
+    #[arg(long, default_value_t = 20)]
+    phases: usize,
     /// The longest that a statement is let run.
     #[arg(long, default_value_t = 500)]
     most_ms: u64,
@@ -82,7 +88,23 @@ pub(crate) fn run(options: &CancelOptions) -> Result<bool> {
     }
     let after = settled(session.database());
     println!("memory: {before} bytes before, {after} after");
+    // Those that end all the same leave plans and code behind.
+    right &= stop_phases(&mut session, options, longest, &mut random)?;
     Ok(right && after == before)
+}
+
+/// Stops statements in their phases outside of morsels.
+fn stop_phases(session: &mut Session, options: &CancelOptions, longest: Duration, random: &mut Random) -> Result<bool> {
+    let files = Files::new()?;
+    let mut right = true;
+    for (name, make) in PHASES {
+        let mut times = Times::default();
+        for number in 0..options.phases {
+            stop(session, &make(number, &files.0), longest.mul_f64(random.fraction()), &mut times)?;
+        }
+        right &= times.report(name);
+    }
+    Ok(right)
 }
 
 /// How long the statement runs, at most so long. What it has made is dropped.
