@@ -294,11 +294,11 @@ impl Query {
         let Prepared { program, code, .. } = prepared.clone();
         let budget = environment.statement_budget();
         let sink = sink.map(|make| make(&budget));
-        let windows = environment.settings.of_windows();
+        let settings = environment.settings.of_runtime();
         let pairs = |state| code.pair_fns(state);
         let (arguments_of, cancelled) = (arguments.as_ref(), cancel.clone());
         let context =
-            QueryContext::with_cancel(&program, arguments_of, budget.clone(), cancelled, sink, windows, pairs)?;
+            QueryContext::with_cancel(&program, arguments_of, budget.clone(), cancelled, sink, settings, pairs)?;
         let mut fillers: Vec<usize> = vec![0; program.states.len()];
         program.pipelines.values().flat_map(|p| &p.fills).for_each(|s| fillers[s.index()] += 1);
         let fillers = fillers.into_iter().map(AtomicUsize::new).collect();

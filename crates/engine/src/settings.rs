@@ -211,6 +211,13 @@ pub const SETTINGS: &[Setting] = &[
         description: "Which join orders are looked at: all where that is worth its time (exhaustive), or one (greedy).",
     },
     Setting {
+        name: "join_tags",
+        kind: Kind::Bool,
+        default: "on",
+        scope: Scope::Session,
+        description: "Tell most misses of hash joins apart by tags in the directory; off: by their chains, for comparisons.",
+    },
+    Setting {
         name: "known_join_rows",
         kind: Kind::JoinRows,
         default: "",
@@ -455,6 +462,7 @@ impl Settings {
             "http_retries",
             "http_retry_wait",
             "http_timeout",
+            "join_tags",
             "memory_limit",
             "memory_placement",
             "priority",
@@ -510,13 +518,14 @@ impl Settings {
     pub(crate) fn spread(&self) -> Spread {
         chosen(&Spread::ALL, Setting::find("directory_placement").map_or("", |s| self.get(s)))
     }
-    /// How window functions are evaluated.
-    pub(crate) fn of_windows(&self) -> runtime::window::Settings {
+    /// How algorithms run.
+    pub(crate) fn of_runtime(&self) -> runtime::Settings {
         let text = |name| Setting::find(name).map_or("", |s| self.get(s));
-        runtime::window::Settings {
+        let windows = runtime::window::Settings {
             algorithm: chosen(&WindowAlgorithm::ALL, text("window_algorithm")),
             fanout: text("window_fanout").parse().unwrap_or(16),
-        }
+        };
+        runtime::Settings { windows, join_tags: self.is_on("join_tags") }
     }
     /// In which order texts have the numbers of dates.
     pub(crate) fn date_order(&self) -> DateOrder {

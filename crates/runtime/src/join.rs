@@ -59,6 +59,8 @@ pub(crate) struct Join {
     keys: Keys,
     /// Whether scans ask which keys there are.
     filters: bool,
+    /// Bits that all slots have that have a row: none, or all of a tag, which then tells nothing apart.
+    no_tags: u64,
     budget: Budget,
     cancel: CancelToken,
     /// Of ranges, until the table is there.
@@ -68,12 +70,13 @@ pub(crate) struct Join {
 }
 
 impl Join {
-    pub(crate) fn new(state: &JoinState, budget: &Budget, cancel: CancelToken) -> Self {
+    pub(crate) fn new(state: &JoinState, has_tags: bool, budget: &Budget, cancel: CancelToken) -> Self {
         let rows = RowLists::new(&state.layout, budget, OPERATOR, None);
         Self {
             rows,
             keys: Keys::new(state.word),
             filters: state.filters,
+            no_tags: if has_tags { 0 } else { !tags::ADDRESS },
             sorting: Sorting::default(),
             budget: budget.clone(),
             cancel,

@@ -45,6 +45,7 @@ mod renewed;
 pub mod result;
 pub mod rows;
 mod selection;
+mod settings;
 mod sites;
 mod slot;
 pub mod sort;
@@ -60,3 +61,4 @@ pub mod window;
 mod worker;
 
 pub use query::{Pair, PairFns, QueryContext};
+pub use settings::Settings;

@@ -15,10 +15,10 @@ use crate::params::{Params, value_of_param};
 use crate::recursion::Recursion;
 use crate::renewed::{Recipe, Renewed};
 use crate::result::{ResultQueue, Results, Sink};
+use crate::settings::Settings;
 use crate::source::RowSource;
 use crate::state::{State, Workers};
 use crate::threshold::Threshold;
-use crate::window;
 use crate::worker::{Shared, WorkingFor};
 
 pub use crate::keys::KeySet;
@@ -50,7 +50,7 @@ impl QueryContext {
     /// Prepares `program`, for as many workers as will come. `pairs` has the functions of the group states, by `StateId`;
     /// what raw code they point to must stay as long as the context.
     pub fn new(program: &Program, budget: Budget, pairs: impl FnMut(StateId) -> Option<PairFns>) -> Result<Arc<Self>> {
-        Self::with_cancel(program, None, budget, CancelToken::new(), None, window::Settings::default(), pairs)
+        Self::with_cancel(program, None, budget, CancelToken::new(), None, Settings::default(), pairs)
     }
 
     /// As [`new`](Self::new); once `cancel` is cancelled, long loops inside of a morsel end early, too. `arguments` are
@@ -61,7 +61,7 @@ impl QueryContext {
         budget: Budget,
         cancel: CancelToken,
         sink: Option<Arc<dyn Sink>>,
-        windows: window::Settings,
+        settings: Settings,
         mut pairs: impl FnMut(StateId) -> Option<PairFns>,
     ) -> Result<Arc<Self>> {
         let positions: Arc<[u32]> = arguments.map_or(&program.positions, |a| &a.positions).as_slice().into();
@@ -91,7 +91,7 @@ impl QueryContext {
                 _ => {
                     let (params, positions) = (params.clone(), positions.clone());
                     let (state, budget, cancel) = (state.clone(), budget.clone(), cancel.clone());
-                    let recipe = Recipe { state, pairs, params, positions, windows, budget, cancel };
+                    let recipe = Recipe { state, pairs, params, positions, settings, budget, cancel };
                     if !renewed.contains(&id) {
                         return recipe.make();
                     }

@@ -18,10 +18,11 @@ use crate::keys::KeySet;
 use crate::limit::Limit;
 use crate::pairs::PairFns;
 use crate::rows::Materialised;
+use crate::settings::Settings;
 use crate::sort::Sort;
 use crate::source::RowSource;
 use crate::state::{State, Workers};
-use crate::window::{self, Run, Windows};
+use crate::window::{Run, Windows};
 
 /// What a breaker is made of.
 #[derive(Clone, Debug)]
@@ -31,7 +32,7 @@ pub(crate) struct Recipe {
     /// The values of the query's parameters, if it needs them.
     pub(crate) params: Arc<[Value]>,
     pub(crate) positions: Arc<[u32]>,
-    pub(crate) windows: window::Settings,
+    pub(crate) settings: Settings,
     pub(crate) budget: Budget,
     pub(crate) cancel: CancelToken,
 }
@@ -42,12 +43,12 @@ impl Recipe {
         use base::ids::Id;
         let budget = &self.budget;
         Some(match &self.state {
-            ir::State::Join(join) => Arc::new(Join::new(join, budget, self.cancel.clone())),
+            ir::State::Join(join) => Arc::new(Join::new(join, self.settings.join_tags, budget, self.cancel.clone())),
             ir::State::Group(group) => Arc::new(Groups::new(group, budget, self.pairs.clone()?)),
             ir::State::Sort(sort) => Arc::new(Sort::new(sort, budget)),
             ir::State::Window(window) => {
                 let value = |param: ParamId| self.params[param.index()].clone();
-                let run = Run { params: &value, positions: &self.positions, settings: self.windows };
+                let run = Run { params: &value, positions: &self.positions, settings: self.settings.windows };
                 Arc::new(Windows::new(window, &run, budget, self.cancel.clone()))
             }
             ir::State::Rows(layout) => Arc::new(Materialised::new(layout, budget)),

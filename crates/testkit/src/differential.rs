@@ -73,6 +73,7 @@ pub fn run(seed: u64, queries: usize, mut progress: impl FnMut(usize)) -> Result
         ("interpreted, two threads, pausing", pausing(2), &["SET compile = off"][..]),
         ("compiled, more threads than cores", with(7), &[][..]),
         ("groups before joins", with(2), &["SET eager_groups = always"][..]),
+        ("without tags, divided beforehand", with(2), &["SET join_tags = off", "SET work_division = static"][..]),
         (NOT_OPTIMISED, with(1), &["SET optimize = off"][..]),
     ] {
         let mut session = Database::new(config)?.connect();

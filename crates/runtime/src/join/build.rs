@@ -99,7 +99,7 @@ unsafe fn insert_segment(join: &Join, table: &JoinTable, segment: &Segment, rows
                 key(row).map(|key| {
                     let hash = hash_u64(key as u64);
                     write_hash(row, hash);
-                    (hash >> shift, tag(hash))
+                    (hash >> shift, tag(hash) | join.no_tags)
                 })
             };
             // SAFETY: as above.
@@ -107,7 +107,7 @@ unsafe fn insert_segment(join: &Join, table: &JoinTable, segment: &Segment, rows
         }
         Places::Sorted { .. } => unreachable!("ranges are not inserted"),
         Places::Hashed { shift, keys: false } => {
-            let place = |row| key(row).map(|hash| (hash as u64 >> shift, tag(hash as u64)));
+            let place = |row| key(row).map(|hash| (hash as u64 >> shift, tag(hash as u64) | join.no_tags));
             // SAFETY: as above.
             unsafe { insert_rows(table, segment, rows, place) }
         }
