@@ -33,14 +33,19 @@ fn time_to_go() -> Duration {
 fn memory_stays_for_whoever_has_come_back() {
     // Within a second as a rule; the machine may have other things to do.
     let soon = Duration::from_secs(4);
-    ask();
-    assert!(free_bytes() >= 160 * MIB);
-    let took = time_to_go();
-    assert!(took < soon, "{took:?}");
+    // Who loads a table does not come back; whoever asks for as much next is the first one.
+    let table: Vec<Extent> = (0..64).map(|_| Extent::new(MIB)).collect();
+    for _ in 0..2 {
+        ask();
+        assert!(free_bytes() >= 160 * MIB);
+        let took = time_to_go();
+        assert!(took < soon, "{took:?}");
+    }
     ask();
     std::thread::sleep(soon);
     assert!(free_bytes() >= 128 * MIB, "it had gone, and was asked for again soon");
     expect_nobody();
     let took = time_to_go();
     assert!(took < soon, "{took:?}");
+    drop(table);
 }

@@ -176,20 +176,20 @@ pub(super) fn tidy_soon(owner: &'static Owner) {
 
 /// Whether somebody is likely to come back for what is free, now that nothing happens.
 fn may_be_missed() -> bool {
-    // To be asked each time, as it notes what tables have.
-    let grew = have_grown();
     let needed = sum(|owner| (owner.needed)());
     let (now, was_kept) = (Instant::now(), AWAITS.load(Ordering::Relaxed));
-    !grew && gone().is_some_and(|gone| gone.is_needed_again(needed, now, was_kept))
+    gone().is_some_and(|gone| gone.is_needed_again(needed, now, was_kept))
 }
 
-/// Gives back what is free, and notes how much that was.
-fn give_back_all() {
+/// Gives back what is free, and notes how much that was, unless it was what has loaded tables.
+fn give_back_all(grew: bool) {
     let free = || sum(|owner| (owner.free)());
     let before = free();
     give_back(Moment::Rest);
     let bytes = before.saturating_sub(free());
-    if bytes >= WORTH {
+    if grew {
+        *gone() = None;
+    } else if bytes >= WORTH {
         *gone() = Some(Gone { at: Instant::now(), bytes });
     }
     AWAITS.store(false, Ordering::Relaxed);
@@ -198,7 +198,7 @@ fn give_back_all() {
 }
 
 fn look() {
-    let (mut idle, mut freed) = (0, false);
+    let (mut idle, mut freed, mut grew) = (0, false, false);
     for number in 1u32.. {
         std::thread::sleep(PATIENCE);
         idle = if IN_USE.swap(false, Ordering::Relaxed) { 0 } else { idle + 1 };
@@ -217,7 +217,8 @@ fn look() {
             continue;
         }
         if idle == IDLE {
-            let awaits = may_be_missed();
+            grew = have_grown();
+            let awaits = !grew && may_be_missed();
             AWAITS.store(awaits, Ordering::Relaxed);
             if awaits {
                 give_back(Moment::Idle);
@@ -226,7 +227,7 @@ fn look() {
         if idle < LONG && AWAITS.load(Ordering::Relaxed) {
             continue;
         }
-        give_back_all();
+        give_back_all(grew);
         LOOKING.store(false, Ordering::Release);
         // What was brought while this thread still seemed to look.
         if !IN_USE.load(Ordering::Relaxed) || LOOKING.swap(true, Ordering::AcqRel) {
