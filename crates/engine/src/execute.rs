@@ -17,11 +17,13 @@ mod scan;
 mod stage;
 mod watch;
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use base::ids::Id;
+use base::memory::Reservation;
 use base::traffic::Traffic;
 use base::{Budget, IdMap, Result};
 use codegen::Executable;
@@ -76,6 +78,8 @@ pub(crate) struct Query {
     pub phases: Mutex<Vec<Arc<Phase>>>,
     /// With EXPLAIN ANALYZE, what each operator (its counter) has read and written, but for tables that workers share.
     pub traffic: Mutex<Vec<Traffic>>,
+    /// The memory of filters that the scans of pipelines have made of joins' keys.
+    pub of_filters: Mutex<BTreeMap<PipelineId, Vec<Reservation>>>,
     /// It runs on the consumer's thread, so nobody takes results away meanwhile.
     pub small: bool,
     /// Who wakes its job, once it has one.
@@ -317,6 +321,7 @@ impl Query {
             running,
             phases,
             traffic,
+            of_filters: Mutex::default(),
             small: false,
             waker: OnceLock::new(),
         })
