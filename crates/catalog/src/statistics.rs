@@ -9,6 +9,10 @@ use types::{Chunk, Value};
 
 /// What is known of a table or file, as of the snapshot that the query reads.
 pub trait Statistics: Send + Sync + Debug {
+    /// A number that only tables have that give the same rows to a statement, if that can be told.
+    fn identity(&self) -> Option<usize> {
+        None
+    }
     /// Number of rows: exact for tables and Parquet, an estimate for CSV.
     fn rows(&self) -> u64;
     /// A uniform sample of at most about 1,024 rows (thesis 6: predicates are evaluated on it). It has all columns of the

@@ -10,6 +10,10 @@ use crate::matching::matching;
 use crate::{ColumnStatistics, IndexStatistics, Matching, Statistics};
 
 impl Statistics for storage::Snapshot {
+    fn identity(&self) -> Option<usize> {
+        Some(Arc::as_ptr(self.relation()).addr())
+    }
+
     fn rows(&self) -> u64 {
         self.rows() as u64
     }
