@@ -50,6 +50,7 @@ use crate::trace::Recorder;
 use phases::Phase;
 use rounds::{PartStage, RoundsStage};
 use stage::PipelineStage;
+pub(crate) use watch::Operator;
 use watch::Watch;
 
 /// Queries whose sources have no more rows than this run on the caller's thread: waking workers would take longer.
@@ -84,17 +85,6 @@ pub(crate) struct Query {
     pub small: bool,
     /// Who wakes its job, once it has one.
     waker: OnceLock<Waker>,
-}
-
-/// What an operator has done, by EXPLAIN ANALYZE.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Operator {
-    /// Rows that it has produced.
-    pub rows: u64,
-    /// Time of all workers.
-    pub time: Duration,
-    /// Bytes near to the workers, and bytes on other nodes.
-    pub traffic: (u64, u64),
 }
 
 /// A query that runs, or has run.
