@@ -10,6 +10,7 @@ mod filling;
 mod foreign_keys;
 mod indexes;
 mod inheritance;
+mod matching;
 mod moves;
 pub mod names;
 mod rounded;
@@ -39,8 +40,9 @@ pub use routines::{
     signature,
 };
 pub use sequences::{Owner, SequenceEntry};
-pub use statistics::{ColumnStatistics, IndexStatistics, Statistics};
+pub use statistics::{ColumnStatistics, IndexStatistics, Matching, Statistics};
 pub use storage::index::{Deferrable, IndexDefinition, IndexMethod, IndexPart, Unique};
+pub use storage::{Comparison, ScanOp};
 pub use system_triggers::{SYSTEM_SCHEMA, system_trigger};
 pub use table::Table;
 pub use tables::{

@@ -3,16 +3,26 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
+use storage::ScanOp;
 use storage::index::{Deferrable, IndexPart, Unique};
 use types::{Chunk, Value};
 
 /// What is known of a table or file, as of the snapshot that the query reads.
 pub trait Statistics: Send + Sync + Debug {
+    /// A number that only tables have that give the same rows to a statement, if that can be told.
+    fn identity(&self) -> Option<usize> {
+        None
+    }
     /// Number of rows: exact for tables and Parquet, an estimate for CSV.
     fn rows(&self) -> u64;
     /// A uniform sample of at most about 1,024 rows (thesis 6: predicates are evaluated on it). It has all columns of the
     /// table, but those that are not among `attributes` may be NULL. None if there is none yet.
     fn sample(&self, attributes: &[usize]) -> Option<Arc<Chunk>>;
+    /// The rows of which all of these are true, each of an attribute: found in the table itself, if that is so small that it can be
+    /// looked through while a query is planned.
+    fn matching(&self, _asked: &[(usize, ScanOp)], _attributes: &[usize]) -> Option<Matching> {
+        None
+    }
     /// What is known of one column.
     fn column(&self, attribute: usize) -> ColumnStatistics;
     /// The indexes of the table, that of the primary key first.
@@ -27,6 +37,15 @@ pub trait Statistics: Send + Sync + Debug {
         };
         self.indexes().into_iter().filter_map(unique).collect()
     }
+}
+
+/// Rows of a table that satisfy predicates.
+#[derive(Clone, Debug)]
+pub struct Matching {
+    /// How many there are.
+    pub rows: u64,
+    /// The attributes that were asked for, of all of them or of some that lie evenly among them.
+    pub sample: Chunk,
 }
 
 /// What is known of an index.

@@ -2,18 +2,28 @@
 
 use std::sync::Arc;
 
+use storage::ScanOp;
 use storage::index::{IndexPart, Unique};
 use types::Chunk;
 
-use crate::{ColumnStatistics, IndexStatistics, Statistics};
+use crate::matching::matching;
+use crate::{ColumnStatistics, IndexStatistics, Matching, Statistics};
 
 impl Statistics for storage::Snapshot {
+    fn identity(&self) -> Option<usize> {
+        Some(Arc::as_ptr(self.relation()).addr())
+    }
+
     fn rows(&self) -> u64 {
         self.rows() as u64
     }
 
     fn sample(&self, _attributes: &[usize]) -> Option<Arc<Chunk>> {
         self.sample()
+    }
+
+    fn matching(&self, asked: &[(usize, ScanOp)], attributes: &[usize]) -> Option<Matching> {
+        matching(self, asked, attributes)
     }
 
     fn column(&self, attribute: usize) -> ColumnStatistics {

@@ -17,11 +17,13 @@ mod scan;
 mod stage;
 mod watch;
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use base::ids::Id;
+use base::memory::Reservation;
 use base::traffic::Traffic;
 use base::{Budget, IdMap, Result};
 use codegen::Executable;
@@ -48,6 +50,7 @@ use crate::trace::Recorder;
 use phases::Phase;
 use rounds::{PartStage, RoundsStage};
 use stage::PipelineStage;
+pub(crate) use watch::Operator;
 use watch::Watch;
 
 /// Queries whose sources have no more rows than this run on the caller's thread: waking workers would take longer.
@@ -76,21 +79,12 @@ pub(crate) struct Query {
     pub phases: Mutex<Vec<Arc<Phase>>>,
     /// With EXPLAIN ANALYZE, what each operator (its counter) has read and written, but for tables that workers share.
     pub traffic: Mutex<Vec<Traffic>>,
+    /// The memory of filters that the scans of pipelines have made of joins' keys.
+    pub of_filters: Mutex<BTreeMap<PipelineId, Vec<Reservation>>>,
     /// It runs on the consumer's thread, so nobody takes results away meanwhile.
     pub small: bool,
     /// Who wakes its job, once it has one.
     waker: OnceLock<Waker>,
-}
-
-/// What an operator has done, by EXPLAIN ANALYZE.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Operator {
-    /// Rows that it has produced.
-    pub rows: u64,
-    /// Time of all workers.
-    pub time: Duration,
-    /// Bytes near to the workers, and bytes on other nodes.
-    pub traffic: (u64, u64),
 }
 
 /// A query that runs, or has run.
@@ -317,6 +311,7 @@ impl Query {
             running,
             phases,
             traffic,
+            of_filters: Mutex::default(),
             small: false,
             waker: OnceLock::new(),
         })

@@ -26,6 +26,7 @@ use crate::rewrite::{column, fresh_like, map, take};
 use crate::{Check, Pass};
 use cost::Costs;
 use parts::Parts;
+pub(crate) use sure::is_sure;
 
 /// See the module.
 #[derive(Clone, Copy, Debug)]

@@ -8,6 +8,7 @@
 
 pub mod build_side;
 pub mod cardinality;
+pub mod common;
 pub mod computed;
 pub mod distinct_aggregates;
 pub mod eager;
@@ -145,6 +146,7 @@ fn passes(settings: &Settings) -> Vec<Box<dyn Pass>> {
         Box::new(joinorder::JoinOrder { costs, search, known: settings.known.clone() }),
         Box::new(cardinality::Estimates),
         Box::new(eager::EagerGroups(settings.eager_groups)),
+        Box::new(common::CommonSubplans { always: settings.eager_groups == When::Always }),
         Box::new(set_operations::SetOperations),
         Box::new(build_side::BuildSides { costs }),
     ]

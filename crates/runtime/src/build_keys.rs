@@ -81,6 +81,26 @@ impl BuildKeys {
         Chunk::new(count, columns.into_iter().map(ColumnBuilder::finish).collect())
     }
 
+    /// The numbers that rows have as one of their keys, in the order of the places; none if that is no number of 64 bits or fewer.
+    pub fn numbers(&self, place: usize) -> Option<Vec<i64>> {
+        let place = self.places[place];
+        if matches!(place, KeyPlace::Field { ty, .. } if !matches!(ty, Ty::I16 | Ty::I32 | Ty::I64)) {
+            return None;
+        }
+        let mut numbers = Vec::with_capacity(self.rows() as usize);
+        for segment in &self.segments {
+            segment.note_read(segment.rows());
+            for at in 0..segment.rows() {
+                // SAFETY: a row of the segment.
+                let row = Row(unsafe { segment.row(at) }.cast_const(), PhantomData);
+                if let Some(Key::Number(number)) = self.key(row, place, Physical::I64) {
+                    numbers.push(number as i64);
+                }
+            }
+        }
+        Some(numbers)
+    }
+
     /// A key of a row, unless it is NULL or no number of the type.
     #[inline]
     fn key(&self, row: Row<'_>, place: KeyPlace, physical: Physical) -> Option<Key<'_>> {

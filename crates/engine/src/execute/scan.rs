@@ -8,7 +8,7 @@ use base::ids::Id;
 use base::traffic::{self, Access, MemoryPlacement};
 use io::{CompareOp, PrunePredicate};
 use pipeline::ir::{
-    KeyFilter, PipelineId, ScanOp as IrOp, ScanPredicate as IrPredicate, Source as IrSource, SourceColumn,
+    KeyFilter, KeyLookup, PipelineId, ScanOp as IrOp, ScanPredicate as IrPredicate, Source as IrSource, SourceColumn,
 };
 use scheduler::{Claim, Cutting, Morsel, NodeId, Offsets, Progress, Strategy, TaskSet, Wanted, WorkerId};
 use storage::relation::IndexedRows;
@@ -120,17 +120,20 @@ fn distinct(query: &Query, pipeline: PipelineId, delivered: &Delivered) -> Optio
     Some((attribute, Delivered { read: delivered.read.iter().map(first).collect(), codes }))
 }
 
+/// What a scan asks of rows itself, and the joins that may tell it more.
+pub(super) type Asked<'p> = (&'p [IrPredicate], &'p [KeyFilter], &'p [KeyLookup]);
+
 /// What a scan asks of rows, and of those that finished joins leave.
 fn asked(
     query: &Arc<Query>,
+    pipeline: PipelineId,
     snapshot: &Snapshot,
-    predicates: &[IrPredicate],
-    filters: &[KeyFilter],
+    (predicates, filters, lookups): Asked<'_>,
 ) -> Arc<[ScanPredicate]> {
     let attributes = snapshot.schema().attributes();
     let predicate = |p: &IrPredicate| scan_predicate(query, p, p.attribute, attributes[p.attribute].sql_type);
     let mut asked: Vec<ScanPredicate> = predicates.iter().map(predicate).collect();
-    asked.extend(filters.iter().filter_map(|filter| super::filter::of_keys(query, snapshot, *filter)));
+    asked.extend(super::filter::of_joins(query, pipeline, snapshot, (filters, lookups)));
     ScanPredicate::arrange(&mut asked);
     asked.into()
 }
@@ -140,13 +143,13 @@ pub(super) fn indexed_rows(
     query: &Arc<Query>,
     pipeline: PipelineId,
     snapshot: &Snapshot,
-    (predicates, filters): (&[IrPredicate], &[KeyFilter]),
+    of_scan: Asked<'_>,
 ) -> Option<IndexedRows> {
-    let is_tried = !snapshot.relation().indexes().is_empty() && lookup::keys(snapshot, predicates).is_none();
+    let is_tried = !snapshot.relation().indexes().is_empty() && lookup::keys(snapshot, of_scan.0).is_none();
     if !is_tried || !enough(query, pipeline).is_empty() {
         return None;
     }
-    snapshot.search(&asked(query, snapshot, predicates, filters), &[])
+    snapshot.search(&asked(query, pipeline, snapshot, of_scan), &[])
 }
 
 /// The rows that a scan finds before it begins: the chunks in the order in which they are read, and their rows, one after the
@@ -159,14 +162,9 @@ struct Found {
 }
 
 impl Found {
-    fn new(
-        query: &Arc<Query>,
-        pipeline: PipelineId,
-        snapshot: &Snapshot,
-        (predicates, filters): (&[IrPredicate], &[KeyFilter]),
-    ) -> Self {
-        let by_key = lookup::rows(snapshot, predicates, |p| scan_op(query, p));
-        let predicates = asked(query, snapshot, predicates, filters);
+    fn new(query: &Arc<Query>, pipeline: PipelineId, snapshot: &Snapshot, of_scan: Asked<'_>) -> Self {
+        let by_key = lookup::rows(snapshot, of_scan.0, |p| scan_op(query, p));
+        let predicates = asked(query, pipeline, snapshot, of_scan);
         let search = || Some(snapshot.search(&predicates, &enough(query, pipeline))?.rows);
         let found = by_key.or_else(search);
         let (chunks, offsets): (Vec<(usize, usize)>, _) = match found {
@@ -203,13 +201,7 @@ fn narrowing(query: &Arc<Query>, pipeline: PipelineId, predicates: &Arc<[ScanPre
 }
 
 impl TableTasks {
-    pub fn new(
-        query: Arc<Query>,
-        pipeline: PipelineId,
-        snapshot: Snapshot,
-        asked: (&[IrPredicate], &[KeyFilter]),
-        cut: &Cutting,
-    ) -> Self {
+    pub fn new(query: Arc<Query>, pipeline: PipelineId, snapshot: Snapshot, asked: Asked<'_>, cut: &Cutting) -> Self {
         let found = Found::new(&query, pipeline, &snapshot, asked);
         Self::of(query, pipeline, snapshot, found, (cut, 0..u64::MAX))
     }
@@ -219,7 +211,7 @@ impl TableTasks {
         query: Arc<Query>,
         pipeline: PipelineId,
         snapshot: Snapshot,
-        asked: (&[IrPredicate], &[KeyFilter]),
+        asked: Asked<'_>,
         (cut, first): (&Cutting, u64),
     ) -> [Self; 2] {
         let found = Found::new(&query, pipeline, &snapshot, asked).that_may_match(&snapshot);

@@ -86,14 +86,16 @@ impl PipelineStage {
             _ => false,
         };
         let limits = self.query.limits_of(&self.pipeline().body);
-        let IrSource::Table { table, predicates, filters, .. } = &self.pipeline().source else { return Ok(None) };
+        let IrSource::Table { table, predicates, filters, lookups, .. } = &self.pipeline().source else {
+            return Ok(None);
+        };
         if limits.is_empty() || !limits.iter().all(is_few) {
             return Ok(None);
         }
         let (query, id, cut) = (self.query.clone(), self.id, &self.query.cutting(self.id, cut));
         Ok(match &self.query.sources[*table] {
             Source::Stored(snapshot, _) => {
-                let asked = (predicates.as_slice(), filters.as_slice());
+                let asked = (predicates.as_slice(), filters.as_slice(), lookups.as_slice());
                 let [first, rest] = TableTasks::first_and_rest(query, id, snapshot.clone(), asked, (cut, FIRST_ROWS));
                 Some((Box::new(first), Box::new(|_| Box::new(rest))))
             }
@@ -168,12 +170,13 @@ pub(super) fn source_tasks(query: &Arc<Query>, id: PipelineId, cut: &Cutting) ->
 fn tasks_of(query: &Arc<Query>, id: PipelineId, cut: &Cutting) -> Result<Box<dyn TaskSet>> {
     let (query, cut) = (query.clone(), &query.cutting(id, cut));
     Ok(match &query.program.clone().pipelines[id].source {
-        IrSource::Table { table, predicates, filters, .. } => match &query.sources[*table] {
+        IrSource::Table { table, predicates, filters, lookups, .. } => match &query.sources[*table] {
             Source::Routine(_) | Source::Part(_) => {
                 return Err(base::Error::internal("the rows of a function were not computed"));
             }
             Source::Stored(snapshot, _) => {
-                let (snapshot, asked) = (snapshot.clone(), (predicates.as_slice(), filters.as_slice()));
+                let asked = (predicates.as_slice(), filters.as_slice(), lookups.as_slice());
+                let snapshot = snapshot.clone();
                 match scan::indexed_rows(&query, id, &snapshot, asked) {
                     Some(IndexedRows { rows, is_exact }) => {
                         let memory = query.budget.reserve(size_of_val(&rows[..]), "index scan")?;

@@ -19,6 +19,17 @@ use scheduler::{Claim, Morsel, Progress, StageReport, TaskSet, Wanted, WorkerId}
 use super::Query;
 use super::phases::Phase;
 
+/// What an operator has done, by EXPLAIN ANALYZE.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Operator {
+    /// Rows that it has produced.
+    pub rows: u64,
+    /// Time of all workers.
+    pub time: Duration,
+    /// Bytes near to the workers, and bytes on other nodes.
+    pub traffic: (u64, u64),
+}
+
 /// Between two looks.
 const PERIOD: Duration = Duration::from_micros(50);
 

@@ -45,6 +45,24 @@ fn every_form_shows_something() {
 }
 
 #[test]
+fn few_rows_of_a_small_table_are_counted() {
+    let s = &mut session();
+    // No row of a sample is among them, or a few.
+    for (condition, expected) in [
+        ("i >= 500 and i < 530", 30),
+        ("i in (7, 8, 90000)", 3),
+        ("i = -1", 1),
+        ("i < 300 and i % 2 = 0", 150),
+        ("500 <= i and 530 > i and i * i > 0", 30),
+    ] {
+        let lines = lines(s, &format!("explain analyze select count(*) from n, digits where {condition}"));
+        let line = lines.iter().find(|line| line.contains("scan n")).unwrap();
+        let estimated: u64 = line.split_whitespace().rev().nth(4).and_then(|word| word.parse().ok()).unwrap();
+        assert!((expected * 9 / 10..=expected * 11 / 10).contains(&estimated), "{line}");
+    }
+}
+
+#[test]
 fn people_read_names() {
     let s = &mut session();
     let sql = "select d % 3 as rest, count(*) as n from digits where d > 4 group by 1 order by n desc";

@@ -16,6 +16,7 @@ mod indexes;
 mod isolation;
 mod kept;
 mod kept_changes;
+mod key_filters;
 mod one_query;
 mod prepared;
 mod procedures;

@@ -1,18 +1,22 @@
 //! Scans: rows after the pushed predicates, and what is known of the table's columns.
 
+use catalog::{Comparison, Matching, ScanOp};
 use plan::{ColumnId, Compare, Expr, ExprKind, TableId};
 use types::{Chunk, Column, SqlType, Value};
 
 use super::sample::{integers, try_predicates};
 use super::{ColumnProfile, Estimator, Key, Profile, back_off, drawn};
 
+/// Of fewer rows of a sample little can be said of a table.
+const FEW: usize = 32;
+
 /// What predicates leave of a table.
 struct Filtered {
     rows: f64,
     /// The selectivity of each predicate.
     each: Vec<f64>,
-    /// The rows of the sample that satisfy them all, as far as this was found out.
-    survivors: Vec<usize>,
+    /// Of some rows that satisfy them all, the bounds of each column's numbers.
+    seen: Vec<Option<(f64, f64)>>,
 }
 
 impl Estimator<'_> {
@@ -43,8 +47,8 @@ impl Estimator<'_> {
                 ColumnProfile { domain: distinct, distinct, rows: all.max(1.0), nulls, range, seen: None },
             );
         }
-        let Filtered { rows, each, survivors } = self.filtered(sample.as_deref(), columns, predicates, all);
-        for &(attribute, column) in columns {
+        let Filtered { rows, each, seen } = self.filtered(table, sample.as_deref(), columns, predicates);
+        for (number, &(_, column)) in columns.iter().enumerate() {
             let own = predicates.iter().zip(&each).filter(|(p, _)| p.uses(|c| c == column));
             let fraction = own.map(|(_, &f)| f).fold(1.0, f64::min);
             let mut profile = self.column(column);
@@ -57,9 +61,8 @@ impl Estimator<'_> {
             if mentioned {
                 // No common predicate is true of NULL.
                 profile.nulls = 0.0;
-            } else if let Some(values) = sample.as_deref().and_then(|sample| sample.columns().get(attribute)) {
-                // The number of a row is no attribute of which there are samples.
-                profile.seen = bounds(values, &survivors);
+            } else {
+                profile.seen = seen.get(number).copied().flatten();
             }
             self.set_column(column, profile);
         }
@@ -75,12 +78,13 @@ impl Estimator<'_> {
     /// What predicates leave of a table.
     fn filtered(
         &self,
+        table: TableId,
         sample: Option<&Chunk>,
         columns: &[(usize, ColumnId)],
         predicates: &[Expr],
-        all: f64,
     ) -> Filtered {
-        let of = |rows: f64, each: Vec<f64>| Filtered { rows: rows.max(1.0), each, survivors: Vec::new() };
+        let all = self.tables[table].statistics.rows() as f64;
+        let of = |rows: f64, each: Vec<f64>| Filtered { rows: rows.max(1.0), each, seen: Vec::new() };
         if predicates.is_empty() {
             return of(all, Vec::new());
         }
@@ -91,15 +95,83 @@ impl Estimator<'_> {
         let n = sample.rows() as f64;
         let exact = n >= all;
         let tried = try_predicates(predicates, columns, sample, exact);
-        if tried.fraction > 0.0 || exact {
-            return Filtered { survivors: tried.survivors, ..of(all * tried.fraction, tried.each) };
+        // What the sample says of a single predicate still counts where no row satisfies all; where it says nothing, the guess
+        // does, as far as it agrees with the sample.
+        let each = || -> Vec<f64> {
+            let of_one = |(&tried, &guess): (&f64, &f64)| if tried > 0.0 { tried } else { guess.min(0.5 / n) };
+            tried.each.iter().zip(&guess).map(of_one).collect()
+        };
+        if tried.survivors.len() < FEW
+            && !exact
+            && let Some(found) = self.looked_through(table, columns, predicates)
+        {
+            return Filtered { each: each(), ..found };
         }
-        // No sample row qualifies, so fewer than about one in n rows do. What the sample says of a single predicate
-        // still counts; where it says nothing, the guess does, as far as it agrees with the sample.
-        let each: Vec<f64> = (tried.each.iter().zip(&guess))
-            .map(|(&tried, &guess)| if tried > 0.0 { tried } else { guess.min(0.5 / n) })
-            .collect();
+        if tried.fraction > 0.0 || exact {
+            // The number of a row is no attribute of which there are samples.
+            let seen = |attribute: usize| bounds(sample.columns().get(attribute)?, &tried.survivors);
+            let seen = columns.iter().map(|&(attribute, _)| seen(attribute)).collect();
+            return Filtered { seen, ..of(all * tried.fraction, tried.each) };
+        }
+        // Fewer than about one in n rows do.
+        let each = each();
         of(all * combined(&each).min(0.5 / n), each)
+    }
+
+    /// What the table itself says, if it is small and there are others: of the predicates that compare columns with constants all
+    /// rows, of the others some of those that are left.
+    fn looked_through(&self, table: TableId, columns: &[(usize, ColumnId)], predicates: &[Expr]) -> Option<Filtered> {
+        let statistics = &self.tables[table].statistics;
+        let is_told = |attribute: &usize| {
+            let own = columns.iter().find(|(known, _)| known == attribute);
+            own.is_some_and(|(_, column)| predicates.iter().any(|predicate| is_fixed(predicate, *column)))
+        };
+        // Of one table there is nothing to order, and of one row nothing to count.
+        if self.tables.len() == 1 || statistics.unique_keys().iter().any(|key| key.iter().all(is_told)) {
+            return None;
+        }
+        let asked: Vec<Option<(usize, ScanOp)>> = predicates.iter().map(|p| scan_op(p, columns)).collect();
+        let rest = predicates.iter().zip(&asked).filter(|(_, asked)| asked.is_none());
+        let rest: Vec<Expr> = rest.map(|(predicate, _)| predicate.clone()).collect();
+        if rest.len() == predicates.len() {
+            return None;
+        }
+        let asked: Vec<(usize, ScanOp)> = asked.into_iter().flatten().collect();
+        let attributes: Vec<usize> = columns.iter().map(|column| column.0).collect();
+        let Matching { rows, sample } = statistics.matching(&asked, &attributes)?;
+        let numbered: Vec<(usize, ColumnId)> =
+            columns.iter().enumerate().map(|(at, &(_, column))| (at, column)).collect();
+        let tried = try_predicates(&rest, &numbered, &sample, rows == sample.rows() as u64);
+        let fraction = if sample.rows() == 0 { 0.0 } else { tried.fraction.max(0.5 / sample.rows() as f64) };
+        let seen = (0..columns.len()).map(|at| bounds(sample.column(at), &tried.survivors)).collect();
+        Some(Filtered { rows: (rows as f64 * fraction).max(1.0), each: Vec::new(), seen })
+    }
+}
+
+/// A predicate as one of a column and constants, if it is such a one.
+fn scan_op(predicate: &Expr, columns: &[(usize, ColumnId)]) -> Option<(usize, ScanOp)> {
+    let attribute = |column: ColumnId| columns.iter().find(|(_, own)| *own == column).map(|(attribute, _)| *attribute);
+    match &predicate.kind {
+        ExprKind::Compare(op, left, right) => {
+            let (column, op, other) = match left.as_column() {
+                Some(column) => (column, *op, right),
+                None => (right.as_column()?, op.swapped(), left),
+            };
+            let (ExprKind::Const(value) | ExprKind::Argument(_, value)) = &other.kind else { return None };
+            let op = match op {
+                Compare::Eq => Comparison::Eq,
+                Compare::Ne => Comparison::Ne,
+                Compare::Lt => Comparison::Lt,
+                Compare::Le => Comparison::Le,
+                Compare::Gt => Comparison::Gt,
+                Compare::Ge => Comparison::Ge,
+                Compare::Distinct | Compare::NotDistinct => return None,
+            };
+            let is_of_type = left.sql_type.physical() == right.sql_type.physical() && !value.is_null();
+            is_of_type.then_some((attribute(column)?, ScanOp::Compare(op, value.clone())))
+        }
+        ExprKind::InList(input, values) => Some((attribute(input.as_column()?)?, ScanOp::In(values.clone()))),
+        _ => None,
     }
 }
 

@@ -5,7 +5,7 @@ use plan::{Expr, ExprKind};
 use types::{SqlType, Value};
 
 /// Whether it is evaluated without an error, by its types alone: as far as decimals have room for every result.
-pub(super) fn is_sure(expr: &Expr) -> bool {
+pub(crate) fn is_sure(expr: &Expr) -> bool {
     let here = match &expr.kind {
         ExprKind::Call(function, operands) => match operands.as_slice() {
             [a, b] => is_sure_call(*function, a, b, expr.sql_type),

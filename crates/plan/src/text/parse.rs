@@ -3,6 +3,7 @@
 
 use std::any::Any;
 use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use base::{IdMap, Result};
@@ -25,8 +26,11 @@ pub type Tables<'a> = &'a mut dyn FnMut(&str, &[(usize, Field)]) -> Result<Table
 /// A table made up from the columns of its scan, without statistics: for tests that never run the plan.
 pub fn stub_table(name: &str, columns: &[(usize, Field)]) -> Result<TableInfo> {
     #[derive(Debug)]
-    struct Nothing;
+    struct Nothing(usize);
     impl Statistics for Nothing {
+        fn identity(&self) -> Option<usize> {
+            Some(self.0)
+        }
         fn rows(&self) -> u64 {
             0
         }
@@ -43,11 +47,13 @@ pub fn stub_table(name: &str, columns: &[(usize, Field)]) -> Result<TableInfo> {
         fields[*attribute] = field.clone();
     }
     let source: Arc<dyn Any + Send + Sync> = Arc::new(());
+    let mut hasher = DefaultHasher::new();
+    name.hash(&mut hasher);
     Ok(TableInfo {
         name: name.to_owned(),
         fields,
         computed: Vec::new(),
-        statistics: Arc::new(Nothing),
+        statistics: Arc::new(Nothing(hasher.finish() as usize)),
         source: TableSource(source),
     })
 }
