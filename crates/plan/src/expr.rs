@@ -1,5 +1,6 @@
 //! Expressions over columns.
 
+use catalog::Comparison;
 use functions::{AggregateFunction, ScalarFunction};
 use types::ops::like::Syntax;
 use types::{SqlType, Value};
@@ -231,6 +232,18 @@ impl Compare {
             Self::Ge => Self::Le,
             other => other,
         }
+    }
+    /// The one that scans can be asked for; none of those that are never NULL.
+    pub fn of_scan(self) -> Option<Comparison> {
+        Some(match self {
+            Self::Eq => Comparison::Eq,
+            Self::Ne => Comparison::Ne,
+            Self::Lt => Comparison::Lt,
+            Self::Le => Comparison::Le,
+            Self::Gt => Comparison::Gt,
+            Self::Ge => Comparison::Ge,
+            Self::Distinct | Self::NotDistinct => return None,
+        })
     }
     /// The comparison that is true exactly where this one is false.
     pub fn negated(self) -> Self {

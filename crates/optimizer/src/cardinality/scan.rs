@@ -1,6 +1,6 @@
 //! Scans: rows after the pushed predicates, and what is known of the table's columns.
 
-use catalog::{Comparison, Matching, ScanOp};
+use catalog::{Matching, ScanOp};
 use plan::{ColumnId, Compare, Expr, ExprKind, TableId};
 use types::{Chunk, Column, SqlType, Value};
 
@@ -158,17 +158,9 @@ fn scan_op(predicate: &Expr, columns: &[(usize, ColumnId)]) -> Option<(usize, Sc
                 None => (right.as_column()?, op.swapped(), left),
             };
             let (ExprKind::Const(value) | ExprKind::Argument(_, value)) = &other.kind else { return None };
-            let op = match op {
-                Compare::Eq => Comparison::Eq,
-                Compare::Ne => Comparison::Ne,
-                Compare::Lt => Comparison::Lt,
-                Compare::Le => Comparison::Le,
-                Compare::Gt => Comparison::Gt,
-                Compare::Ge => Comparison::Ge,
-                Compare::Distinct | Compare::NotDistinct => return None,
-            };
-            let is_of_type = left.sql_type.physical() == right.sql_type.physical() && !value.is_null();
-            is_of_type.then_some((attribute(column)?, ScanOp::Compare(op, value.clone())))
+            let form = |of: SqlType| (of.physical(), of.scale());
+            let is_of_type = form(left.sql_type) == form(right.sql_type) && !value.is_null();
+            is_of_type.then_some((attribute(column)?, ScanOp::Compare(op.of_scan()?, value.clone())))
         }
         ExprKind::InList(input, values) => Some((attribute(input.as_column()?)?, ScanOp::In(values.clone()))),
         _ => None,

@@ -6,8 +6,7 @@ use std::sync::Arc;
 use base::ids::Id;
 use functions::ScalarFunction;
 use plan::{
-    ArgumentId, BuildSide, ColumnId, Compare, Expr, ExprKind, JoinKind, Node, Op, Plan, SortKey, TableId, TableInfo,
-    Uses,
+    ArgumentId, BuildSide, ColumnId, Expr, ExprKind, JoinKind, Node, Op, Plan, SortKey, TableId, TableInfo, Uses,
 };
 use sql::{ArgumentRole, ArgumentUse};
 use storage::index::RowOrder;
@@ -297,7 +296,7 @@ impl<'p> Builder<'p> {
                     (None, None) => return None,
                 };
                 let with = self.computable(with).filter(|_| is_same_form(column.1, with.sql_type))?;
-                asked(column, AskedOp::Compare(comparison(op)?, with))
+                asked(column, AskedOp::Compare(op.of_scan()?, with))
             }
             ExprKind::InList(input, values) if is_same_form(stored(input)?.1, input.sql_type) => {
                 asked(stored(input)?, AskedOp::In(values.clone()))
@@ -457,16 +456,4 @@ fn is_same_form(column: SqlType, other: SqlType) -> bool {
     column.physical() == other.physical()
         && column.scale() == other.scale()
         && matches!(column, SqlType::Char(_)) == matches!(other, SqlType::Char(_))
-}
-
-fn comparison(op: Compare) -> Option<Comparison> {
-    Some(match op {
-        Compare::Eq => Comparison::Eq,
-        Compare::Ne => Comparison::Ne,
-        Compare::Lt => Comparison::Lt,
-        Compare::Le => Comparison::Le,
-        Compare::Gt => Comparison::Gt,
-        Compare::Ge => Comparison::Ge,
-        Compare::Distinct | Compare::NotDistinct => return None,
-    })
 }
