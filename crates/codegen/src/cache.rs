@@ -2,12 +2,13 @@
 
 use std::collections::HashMap;
 use std::hash::{Hash, Hasher};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::time::Duration;
 
 use base::Result;
 use pipeline::ir::{Program, State};
 
-use crate::{Code, compile};
+use crate::{Code, Compiling, compile};
 
 /// Everything that a program's machine code depends on: bodies, types, layouts. Not the values of parameters, the rows of
 /// VALUES, scan predicates, limits, names or positions in the SQL text. Equal fingerprints are equal programs, so nothing
@@ -27,6 +28,9 @@ impl Hasher for Recorder {
         unreachable!("a recorder is read as a whole")
     }
 }
+
+/// So long whoever waits for the code of others sleeps.
+const TICK: Duration = Duration::from_micros(100);
 
 /// The fingerprint of a program.
 pub fn fingerprint(program: &Program) -> Fingerprint {
@@ -77,6 +81,18 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Locks what others hold for as long as a compilation takes.
+fn wait<'m, T>(mutex: &'m Mutex<T>, check: &dyn Fn() -> Result<()>) -> Result<MutexGuard<'m, T>> {
+    loop {
+        match mutex.try_lock() {
+            Ok(guard) => return Ok(guard),
+            Err(TryLockError::Poisoned(poisoned)) => return Ok(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => std::thread::sleep(TICK),
+        }
+        check()?;
+    }
+}
+
 impl CodeCache {
     /// A cache of at most so many bytes of machine code and so many programs.
     pub fn new(most_bytes: usize, most_programs: usize) -> Self {
@@ -84,8 +100,8 @@ impl CodeCache {
     }
 
     /// The program's code, and whether it was here already. Of several threads that ask for the same code at once, one
-    /// compiles, and asks `check` now and then whether to go on.
-    pub fn get(&self, program: &Program, check: &dyn Fn() -> Result<()>) -> Result<(Arc<Code>, bool)> {
+    /// compiles, and all ask now and then whether to go on.
+    pub fn get(&self, program: &Arc<Program>, compiling: Compiling<'_>) -> Result<(Arc<Code>, bool)> {
         let key = fingerprint(program);
         let place = {
             let mut inner = lock(&self.inner);
@@ -96,11 +112,11 @@ impl CodeCache {
             entry.used = used;
             entry.code.clone()
         };
-        let mut code = lock(&place);
+        let mut code = wait(&place, compiling.check)?;
         if let Some(code) = &*code {
             return Ok((code.clone(), true));
         }
-        let compiled = Arc::new(match compile(program, check) {
+        let compiled = Arc::new(match compile(program, compiling) {
             Ok(code) => code,
             Err(e) => {
                 lock(&self.inner).programs.remove(&key);

@@ -7,12 +7,15 @@
 
 mod cache;
 mod code;
+mod compile;
 mod execute;
+mod function;
 pub mod interpret;
 mod messages;
 mod translate;
 
 pub use cache::{CodeCache, Fingerprint, fingerprint};
-pub use code::{Code, CompiledPair, CompiledPipeline, Listing, compile, list};
+pub use code::{Code, CompiledPair, CompiledPipeline};
+pub use compile::{Compiling, Listing, compile, list};
 pub use execute::Executable;
 pub use interpret::compute_row;

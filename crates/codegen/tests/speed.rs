@@ -74,14 +74,14 @@ pipeline p0 "group" fills s0
 "#;
 
 fn measure(name: &str, text: &str, keys: i64) {
-    let program = parse(text).unwrap();
+    let program = std::sync::Arc::new(parse(text).unwrap());
     pipeline::ir::verify(&program).unwrap();
     let started = Instant::now();
-    let code = codegen::compile(&program, &|| Ok(())).unwrap();
+    let code = codegen::compile(&program, codegen::Compiling::default()).unwrap();
     let first = started.elapsed();
     let started = Instant::now();
     for _ in 0..20 {
-        codegen::compile(&program, &|| Ok(())).unwrap();
+        codegen::compile(&program, codegen::Compiling::default()).unwrap();
     }
     let compile = started.elapsed() / 20;
     let bytes = code.bytes();

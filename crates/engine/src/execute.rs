@@ -26,7 +26,7 @@ use base::ids::Id;
 use base::memory::Reservation;
 use base::traffic::Traffic;
 use base::{Budget, IdMap, Result};
-use codegen::Executable;
+use codegen::{Compiling, Executable};
 use functions::ScalarFunction;
 use pipeline::Target;
 use pipeline::ir::{Pipeline, PipelineId, Program, Source as IrSource, SourceColumn, State, StateId};
@@ -128,10 +128,13 @@ pub(crate) fn prepare(environment: &Environment, plan: &Plan, analyze: bool) -> 
 fn prepare_to(environment: &Environment, target: Target, plan: &Plan, analyze: bool) -> Result<Prepared> {
     environment.statement.planned();
     let program = Arc::new(pipeline::lower_to(target, plan, analyze)?);
-    let _room = environment.database.0.budget.reserve(program.size() * COMPILING, "compiling")?;
+    let room = environment.database.0.budget.reserve(program.size() * COMPILING, "compiling")?;
     let code = if environment.settings.is_on("compile") {
         let cancel = environment.call.token();
-        Executable::Compiled(environment.database.0.code.get(&program, &|| cancel.check())?.0)
+        let limit = environment.job_options().worker_limit.unwrap_or(usize::MAX);
+        let threads = environment.database.0.scheduler.threads().min(limit);
+        let compiling = Compiling { threads, room: Some(room), check: &|| cancel.check() };
+        Executable::Compiled(environment.database.0.code.get(&program, compiling)?.0)
     } else {
         Executable::Interpreted(program.clone())
     };
@@ -439,32 +442,27 @@ fn goes_on(context: &Arc<QueryContext>) -> GoesOn {
 
 /// A stage for each pipeline.
 fn job_of(query: &Arc<Query>) -> JobSpec {
-    let mut job = JobSpec::new();
+    let (mut job, ends) = (JobSpec::new(), query.program.ends_of_rounds());
     for id in query.program.pipelines.keys() {
-        add_stage(&mut job, query, id);
+        add_stage(&mut job, query, id, &ends);
     }
     job
 }
 
 /// The last pipeline that runs in the rounds of a recursion is the stage of all of them. Nothing else runs beside it.
-fn add_stage(job: &mut JobSpec, query: &Arc<Query>, id: PipelineId) {
-    let program = &query.program;
-    let Pipeline { rounds, name, after, .. } = &program.pipelines[id];
-    let before: Vec<usize> = stages_before(program, id, after);
+fn add_stage(job: &mut JobSpec, query: &Arc<Query>, id: PipelineId, ends: &BTreeMap<StateId, PipelineId>) {
+    let Pipeline { rounds, name, after, .. } = &query.program.pipelines[id];
+    // What it depends on, and the rounds before it.
+    let rounds_before = ends.values().filter(|end| **end < id);
+    let before: Vec<usize> = after.iter().chain(rounds_before).map(|p| p.index()).collect();
     match *rounds {
         None => job.add(PipelineStage::new(query.clone(), id), &before),
-        Some(recursion) if program.last_in_rounds(recursion) == Some(id) => {
+        Some(recursion) if ends.get(&recursion) == Some(&id) => {
             let before: Vec<usize> = (0..id.index()).collect();
             job.add(RoundsStage::new(query.clone(), recursion), &before)
         }
         Some(_) => job.add(PartStage { name: name.clone() }, &[]),
     };
-}
-
-/// The stages that a pipeline's comes after: those that it depends on, and the rounds before it.
-fn stages_before(program: &Program, id: PipelineId, after: &[PipelineId]) -> Vec<usize> {
-    let rounds = program.states.keys().filter_map(|state| program.last_in_rounds(state)).filter(|last| *last < id);
-    after.iter().copied().chain(rounds).map(|p| p.index()).collect()
 }
 
 /// Gives the query to the scheduler, or runs it here if it is small.
@@ -556,7 +554,7 @@ impl Running {
     pub fn rounds(&self, stage: usize) -> Option<Option<u64>> {
         let (program, id) = (&self.query.program, PipelineId::from_index(stage));
         let recursion = program.pipelines.get(id)?.rounds?;
-        let is_last = program.last_in_rounds(recursion) == Some(id);
+        let is_last = program.ends_of_rounds().get(&recursion) == Some(&id);
         Some(is_last.then(|| self.query.context.rounds(recursion)))
     }
     pub fn report(&self) -> Vec<scheduler::StageReport> {

@@ -119,10 +119,9 @@ fn run_batch<'c>(
 /// A program as it is run in tests: by both.
 pub fn both(program: &Program) -> [Executable; 2] {
     pipeline::ir::verify(program).unwrap_or_else(|e| panic!("{e}\n{program:#?}"));
-    [
-        Executable::Interpreted(Arc::new(program.clone())),
-        Executable::Compiled(Arc::new(codegen::compile(program, &|| Ok(())).unwrap())),
-    ]
+    let program = Arc::new(program.clone());
+    let code = codegen::compile(&program, codegen::Compiling { threads: 3, ..Default::default() }).unwrap();
+    [Executable::Interpreted(program), Executable::Compiled(Arc::new(code))]
 }
 
 /// Rows as a sorted list of texts: NaNs and all.

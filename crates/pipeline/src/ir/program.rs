@@ -1,6 +1,6 @@
 //! Programs: pipelines, their sources and the states between them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use base::IdMap;
@@ -46,16 +46,17 @@ impl Program {
         self.pipelines.values().map(|p| p.vars.len() + p.body.len()).sum()
     }
 
-    /// The last pipeline that runs in the rounds of a recursion: others wait for all of them there.
-    pub fn last_in_rounds(&self, recursion: StateId) -> Option<PipelineId> {
-        self.pipelines.iter().filter(|(_, p)| p.rounds == Some(recursion)).map(|(id, _)| id).next_back()
+    /// The last pipeline that runs in the rounds of each recursion: others wait for all of them there.
+    pub fn ends_of_rounds(&self) -> BTreeMap<StateId, PipelineId> {
+        self.pipelines.iter().filter_map(|(id, pipeline)| Some((pipeline.rounds?, id))).collect()
     }
 
     /// Whether what waits for a pipeline that runs in rounds comes after all that do.
     pub fn rounds_are_whole(&self) -> bool {
+        let ends = self.ends_of_rounds();
         self.pipelines.iter().all(|(id, p)| {
             let waits = p.after.iter().filter_map(|&before| self.pipelines[before].rounds);
-            waits.filter(|&rounds| p.rounds != Some(rounds)).all(|rounds| self.last_in_rounds(rounds) < Some(id))
+            waits.filter(|&rounds| p.rounds != Some(rounds)).all(|rounds| ends[&rounds] < id)
         })
     }
 }
