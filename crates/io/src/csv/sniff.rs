@@ -1,5 +1,7 @@
 //! Names and types of columns from a sample.
 
+use std::collections::HashMap;
+
 use types::SqlType;
 use types::ops::cast::parse;
 use types::ops::date::names_zone;
@@ -222,15 +224,19 @@ pub fn looks_like_header(first: &[String], rest: &Sample, nulls: &[Vec<u8>]) -> 
 /// Column names that are all there and all different.
 pub fn names(first: Option<&[String]>, width: usize) -> Vec<String> {
     let mut out: Vec<String> = Vec::with_capacity(width);
+    // Of each name, the number that the next of that name gets.
+    let mut known: HashMap<String, usize> = HashMap::with_capacity(width);
     for i in 0..width {
         let given = first.and_then(|f| f.get(i)).map(|n| n.trim()).filter(|n| !n.is_empty());
         let name = given.map_or_else(|| format!("column{i}"), str::to_owned);
         let mut unique = name.clone();
-        let mut suffix = 1;
-        while out.contains(&unique) {
-            unique = format!("{name}_{suffix}");
+        let mut suffix = known.get(&name).copied().unwrap_or(0);
+        while known.contains_key(&unique) {
             suffix += 1;
+            unique = format!("{name}_{suffix}");
         }
+        known.insert(name, suffix);
+        known.entry(unique.clone()).or_insert(0);
         out.push(unique);
     }
     out

@@ -26,6 +26,16 @@ fn typed(columns: &[(&str, SqlType)]) -> CsvOptions {
     CsvOptions { columns: Some(columns.iter().map(|(n, t)| ((*n).to_owned(), *t)).collect()), ..CsvOptions::copy() }
 }
 
+/// A name that another column has gets the first number behind it that makes it another one, however many there are.
+#[test]
+fn names_are_made_unique() {
+    let names =
+        |given: &[&str]| sniff::names(Some(&given.iter().map(|n| (*n).to_owned()).collect::<Vec<_>>()), given.len());
+    assert_eq!(names(&["a", "a", "a_1", "a", "", " b "]), ["a", "a_1", "a_1_1", "a_2", "column4", "b"]);
+    assert_eq!(names(&["x"; 30_000])[29_999], "x_29999");
+    assert_eq!(sniff::names(None, 2), ["column0", "column1"]);
+}
+
 #[test]
 fn types_and_header_are_found_out() {
     let text = "id,price,day,at,ok,name,code\n1,1.5,2013-01-01,2013-01-01T10:00:00Z,true,\"a,b\",12345678901234567890\n\
