@@ -4,7 +4,8 @@
 //! of keys.
 //!
 //! `SELECT i_brand, sum(price) FROM sales JOIN item ... GROUP BY i_brand` joins a row for each item with its sum, and not each
-//! sale: what it saves are lookups and groups by texts.
+//! sale: what it saves are lookups and groups by texts. `GROUP BY strftime(day, '%Y-%m')` is the same without a join: the rows are
+//! grouped by their days, and the months of these are grouped again.
 //!
 //! Invariant: results and errors are those of the plan before. Only aggregates whose groups add up exactly are taken apart
 //! ([`parts`]), what is evaluated below a join cannot fail ([`sure`]), and keys are of types whose equal values are the same.
@@ -142,6 +143,12 @@ impl Rewriting<'_> {
         if !grouping.expressions().all(is_steady) {
             return None;
         }
+        let are_sure = |calls: &Calls| calls.iter().flat_map(|(_, call)| call.expressions()).all(sure::is_sure);
+        let of_keys: f64 = groups.iter().map(|(_, key)| cost::of_expression(key)).sum();
+        if of_keys > 0.0 && are_sure(&calls) {
+            costs.compute(input.rows, of_keys);
+            best = self.at(input, &[], &calls, &above, &costs);
+        }
         // What is another value for each row is not for a group.
         while node.expressions().all(is_steady) {
             let (mut is_place, mut next) = (false, 0);
@@ -157,9 +164,12 @@ impl Rewriting<'_> {
                         .iter_mut()
                         .flat_map(|(_, call)| call.expressions_mut())
                         .for_each(|e| e.substitute(&mut |c| of(c)));
-                    let needed = columns.iter().filter(|(own, _)| above.contains(own));
-                    let used: Vec<ColumnId> = needed.flat_map(|(_, expr)| expr.columns()).collect();
-                    above.extend(used);
+                    let needed: Vec<&Expr> =
+                        columns.iter().filter(|(own, _)| above.contains(own)).map(|(_, expr)| expr).collect();
+                    let of_needed: f64 = needed.iter().map(|expr| cost::of_expression(expr)).sum();
+                    costs.compute(input.rows, of_needed);
+                    is_place = of_needed > 0.0;
+                    above.extend(needed.iter().flat_map(|expr| expr.columns()));
                     input
                 }
                 Op::Join { kind, left, right, condition, .. } => {
@@ -173,7 +183,7 @@ impl Rewriting<'_> {
                 _ => break,
             };
             way.push(next);
-            if !calls.iter().flat_map(|(_, call)| call.expressions()).all(sure::is_sure) {
+            if !are_sure(&calls) {
                 break;
             }
             if is_place && let Some(place) = self.at(node, &way, &calls, &above, &costs) {

@@ -1,5 +1,7 @@
 //! What joins and groups of rows cost, in nanoseconds of a core, as measured on two machines; only their relations matter.
 
+use functions::ScalarFunction;
+use plan::{Expr, ExprKind};
 use types::SqlType;
 
 use super::When;
@@ -22,6 +24,11 @@ impl Costs {
         Self { all: rows * each }
     }
 
+    /// Expressions that cost so much of a row, too.
+    pub fn compute(&mut self, rows: f64, each: f64) {
+        self.all += rows * each;
+    }
+
     /// A join, too.
     pub fn join(&mut self, probing: f64, others: f64) {
         self.all += probing * by_size(others, [2.0, 5.0, 12.0, 25.0]);
@@ -39,6 +46,26 @@ impl Costs {
 pub(super) fn of_group(keys: &[SqlType], groups: f64) -> f64 {
     let wide = keys.iter().filter(|of| of.physical().size() > 8).count() as f64;
     by_size(groups, [3.0, 8.0, 20.0, 40.0]) + 1.5 * (keys.len() as f64 - wide) + 12.0 * wide
+}
+
+/// Evaluating an expression: nothing, if it is a column or a constant; little, if numbers are compared or calculated with.
+pub(super) fn of_expression(expr: &Expr) -> f64 {
+    const CHEAP: [ScalarFunction; 4] =
+        [ScalarFunction::ADD, ScalarFunction::SUBTRACT, ScalarFunction::MULTIPLY, ScalarFunction::NEGATE];
+    let is_number = |e: &Expr| e.sql_type.is_integer() || e.sql_type.is_decimal() || e.sql_type == SqlType::Double;
+    let of_numbers = is_number(expr) && expr.children().all(is_number);
+    let has_text = expr.sql_type.is_string() || expr.children().any(|operand| operand.sql_type.is_string());
+    let own = match &expr.kind {
+        ExprKind::Column(_) | ExprKind::Const(_) | ExprKind::Argument(..) => 0.0,
+        ExprKind::Call(function, _) if of_numbers && CHEAP.contains(function) => 1.0,
+        ExprKind::Call(ScalarFunction::EXTRACT, _) => 4.0,
+        ExprKind::Like { .. } | ExprKind::Call(..) | ExprKind::Cast(_) | ExprKind::TryCast(_) if has_text => 40.0,
+        ExprKind::Cast(_) | ExprKind::TryCast(_) if of_numbers => 1.0,
+        ExprKind::Call(..) => 15.0,
+        ExprKind::Cast(_) | ExprKind::TryCast(_) => 5.0,
+        _ => 1.0,
+    };
+    own + expr.children().map(of_expression).sum::<f64>()
 }
 
 /// By whether so many rows fit the first caches, the second, the last, or none.
