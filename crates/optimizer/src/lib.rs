@@ -16,6 +16,7 @@ pub mod existence;
 pub mod extremes;
 pub mod fold;
 pub mod joinorder;
+pub mod modes;
 pub mod prune;
 pub mod pushdown;
 pub mod reduce;
@@ -132,6 +133,7 @@ fn passes(settings: &Settings) -> Vec<Box<dyn Pass>> {
         Box::new(fold::Fold),
         Box::new(unnest::Unnest),
         Box::new(distinct_aggregates::DistinctAggregates),
+        Box::new(modes::Modes),
         Box::new(fold::Fold),
         Box::new(pushdown::Pushdown),
         Box::new(computed::Computed),

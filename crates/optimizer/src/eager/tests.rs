@@ -109,3 +109,28 @@ output [b = b#6, r = r#7]
     plan::verify(&plan, true).unwrap();
     crate::testing::compare_results(&crate::testing::plan_of(before), &plan);
 }
+
+#[test]
+fn what_functions_make_of_a_column_is_grouped_after_the_column() {
+    check(
+        "\
+output [g = g#2]
+  aggregate [g#2:text = cast(a#0 as text)] [n#3:bigint = count(*)]
+    scan t t0 [a#0:integer? = 0, b#1:integer = 1]
+",
+        "\
+output [g = g#2]
+  map [n#3:bigint = coalesce(cast(combined#6 as bigint), 0::bigint)]
+    aggregate [g#2:text = cast(a#4 as text)] [combined#6:decimal(38,0)? = sum(part#5)]
+      aggregate [a#4:integer? = a#0] [part#5:bigint = count(*)]
+        scan t t0 [a#0:integer? = 0, b#1:integer = 1]
+",
+    );
+    // What may fail stays where it is.
+    let plan = "\
+output [g = g#2]
+  aggregate [g#2:text = cast(a#0 as text)] [n#3:bigint = sum(b#1 + 1)]
+    scan t t0 [a#0:integer? = 0, b#1:integer = 1]
+";
+    check(plan, plan);
+}
