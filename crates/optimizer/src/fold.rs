@@ -139,6 +139,7 @@ fn simplify(expr: &mut Expr) {
             None => None,
         },
         ExprKind::Call(ScalarFunction::LIST_CONTAINS, arguments) => contained(arguments),
+        ExprKind::Call(ScalarFunction::LIST_LENGTH, arguments) => counted(arguments),
         ExprKind::Case { branches, otherwise } => logic::case(branches, otherwise),
         ExprKind::Coalesce(arguments) => logic::coalesce(arguments),
         ExprKind::Cast(input) if input.sql_type == expr.sql_type => Some((**input).clone()),
@@ -181,6 +182,14 @@ fn contained(arguments: &[Expr]) -> Option<Expr> {
     let values = values.filter(|values| !values.is_empty() && !values.iter().any(Value::is_null))?;
     let fits = is_plain && list.sql_type.element() == Some(sql_type);
     fits.then(|| Expr::new(ExprKind::InList(Box::new(wanted.clone()), values), SqlType::Bool))
+}
+
+/// The length of a list that is put together of values, none of which is looked at.
+fn counted(arguments: &[Expr]) -> Option<Expr> {
+    let elements = arguments.first().and_then(array_elements)?;
+    let is_alone = |element: &Expr| infallible(element) && element.sql_type.element().is_none();
+    let count = Value::Int(elements.len() as i64);
+    elements.iter().all(is_alone).then(|| Expr::constant(count, SqlType::BigInt))
 }
 
 fn compare(op: Compare, a: &mut Box<Expr>, b: &mut Box<Expr>) -> Option<Expr> {
