@@ -8,8 +8,7 @@ use cranelift_module::{FuncId, Module as _, ModuleError, default_libcall_names};
 use pipeline::ir::{PipelineId, Program, StateId};
 use runtime::abi::{PairFn, PipelineFn};
 
-use crate::compile::Done;
-use crate::function::{Source, isa};
+use crate::function::{Done, Source, isa};
 
 /// The machine code of a program: one function per pipeline, and those that finalise breakers. Valid as long as it lives.
 pub struct Code {

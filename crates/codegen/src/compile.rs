@@ -14,7 +14,7 @@ use cranelift_module::FuncId;
 use pipeline::ir::Program;
 
 use crate::code::{Code, Module};
-use crate::function::{Compiled, Compiler, Source};
+use crate::function::{Compiler, Done, Source};
 
 /// Where others have so many instructions to compile, they help: an instruction takes about 10 us, a thread 30 to begin.
 const WORTH: usize = 50;
@@ -100,9 +100,6 @@ struct Work {
     #[expect(dead_code, reason = "held until the last thread is done")]
     room: Option<Reservation>,
 }
-
-/// A function with its code.
-pub(crate) type Done = (FuncId, Source, Compiled);
 
 impl Work {
     /// Compiles the next function that nobody has begun; none if there is none.

@@ -35,6 +35,9 @@ pub(crate) struct Compiled {
     pub texts: Option<(String, String)>,
 }
 
+/// A function with its code.
+pub(crate) type Done = (FuncId, Source, Compiled);
+
 /// The machine that we run on, found out once.
 static ISA: LazyLock<Result<OwnedTargetIsa>> = LazyLock::new(|| made_isa("backtracking"));
 

@@ -52,7 +52,7 @@ fn of_modes(aggregates: &[(ColumnId, AggregateCall)]) -> Option<Expr> {
             (Some(a), Some(b)) => a.same(b),
             (a, b) => a.is_none() && b.is_none(),
         };
-        call.function == AggregateFunction::MostFrequent
+        call.function == AggregateFunction::MODE
             && call.arguments.iter().all(|argument| argument.same(value))
             && same_filter
     };
@@ -94,7 +94,7 @@ fn by_counts(
     for (_, call) in &mut aggregates {
         let arguments = vec![column(&plan.columns, valued), column(&plan.columns, count)];
         *call = AggregateCall {
-            function: AggregateFunction::ArgMax,
+            function: AggregateFunction::AT_GREATEST,
             arguments,
             filter: None,
             distinct: false,

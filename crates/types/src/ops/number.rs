@@ -2,6 +2,7 @@
 
 pub mod angle;
 pub mod bucket;
+mod elementary;
 pub mod float;
 pub mod integer;
 pub mod pattern;
