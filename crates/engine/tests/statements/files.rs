@@ -420,7 +420,7 @@ fn files_have_labels_and_columns_by_name() {
         &format!("select count(*), min(year), max(year) from {all}, hive_partitioning := true)"),
         &["3|2023|2024"],
     );
-    bench.check(&format!("select i from {all}, filename = true) where filename like '%2024%'"), &["3"]);
+    bench.check(&format!("select i from {all}, filename = true) where filename like '%year=2024%'"), &["3"]);
     bench.check(&format!("select year || 'x' from {all}, hive_types = {{'year': 'text'}}) where i = 1"), &["2023x"]);
     bench.check(&format!("select * from {all}, hive_partitioning = false) where i = 1"), &["1|x|NULL"]);
     bench.error("from '@/h/**/*.csv'", "22P04", &["different columns"]);

@@ -3,12 +3,12 @@
 use base::Result;
 use functions::{ScalarFunction as F, Typed};
 use plan::{Expr, ExprKind, array_elements};
-use types::ops::date::Field;
+use types::ops::date::{self, Field};
 use types::{SqlType, Value};
 
 use super::Expressions;
 use super::arithmetic::{check_finite, date_to_timestamp, narrow};
-use super::range::constant_field;
+use super::range::{Range, constant_field};
 use crate::ir::{Arithmetic, Callee, Compare, Conversion, FloatFunction, FloatOp, Logic, Operation, Ty};
 use crate::lower::pipe::{Pipe, Sql};
 
@@ -48,6 +48,12 @@ impl Expressions {
             (F::SUBSTRING, [text, start, length]) => self.substring(pipe, text, start, Some(length), expr),
             (F::DATE_TRUNC, [field, input]) => self.truncate(pipe, field, input, args, expr),
             (F::ABS, [input]) => self.abs(pipe, input, args, expr),
+            (F::DATE_DIFF, [field, a, b])
+                if constant_field(field) == Some(Field::Day)
+                    && let (Some(a), Some(b)) = (self.day_of(a), self.day_of(b)) =>
+            {
+                self.days_between(pipe, &a, &b)
+            }
             (F::DATE_DIFF, [field, _, _]) if let Some(field) = constant_field(field) => {
                 self.direct(pipe, Callee::DateDiff(field), &args[1..], expr)
             }
@@ -162,6 +168,27 @@ impl Expressions {
             let (start, length) = (p.widen(values[1].value, Ty::I64), p.widen(values[2].value, Ty::I64));
             p.call1(Callee::Substring, vec![values[0].value, start, length], expr.position)
         })
+    }
+
+    /// The date of a moment that begins a day, if it is a constant, or known to be none of those that are far away.
+    fn day_of(&self, moment: &Expr) -> Option<Expr> {
+        const DAYS: Range = Range { low: -2_440_588, high: 106_751_991 };
+        match &moment.kind {
+            ExprKind::Cast(date) if date.sql_type == SqlType::Date => {
+                self.range(date).is_some_and(|range| range.within(DAYS)).then(|| (**date).clone())
+            }
+            ExprKind::Const(Value::Timestamp(at)) if !date::is_infinite(*at) => {
+                Some(Expr::constant(Value::Date(date::timestamp_to_date(*at)), SqlType::Date))
+            }
+            _ => None,
+        }
+    }
+
+    fn days_between(&mut self, pipe: &mut Pipe, a: &Expr, b: &Expr) -> Result<Sql> {
+        let (a, b) = (self.scalar(pipe, a)?, self.scalar(pipe, b)?);
+        let [from, to] = [a, b].map(|day| pipe.widen(day.value, Ty::I64));
+        let value = pipe.wrapping(Arithmetic::Sub, to, from);
+        Ok(Sql { value, null: pipe.any_null([a.null, b.null]) })
     }
 
     fn extract(&mut self, pipe: &mut Pipe, field: &Expr, input: &Expr, args: &[Expr], expr: &Expr) -> Result<Sql> {
