@@ -18,6 +18,8 @@ use crate::function::{Compiler, Done, Source};
 
 /// Where others have so many instructions to compile, they help: an instruction takes about 10 us, a thread 30 to begin.
 const WORTH: usize = 50;
+/// More threads hardly help, as the longest function decides then.
+const MOST: usize = 8;
 /// Functions of so many instructions take milliseconds.
 const LONG: usize = 600;
 /// So often it is asked whether to go on.
@@ -136,7 +138,7 @@ fn by_several(mut work: Work, threads: usize, compiles: bool, check: &dyn Fn() -
     work.wanted.sort_by_key(|(source, _)| Reverse(source.size(&program)));
     let work = Arc::new(work);
     let (sender, receiver) = mpsc::channel();
-    let helpers = threads.clamp(1, count) - usize::from(compiles);
+    let helpers = threads.min(MOST).clamp(1, count) - usize::from(compiles);
     let begin = |_: &usize| {
         let (work, sender) = (work.clone(), sender.clone());
         std::thread::Builder::new().name("compiling".into()).spawn(move || work.help(&sender)).is_ok()
