@@ -20,7 +20,7 @@ use crate::function::{Compiler, Done, Source};
 const WORTH: usize = 50;
 /// More threads hardly help, as the longest function decides then.
 const MOST: usize = 8;
-/// Functions of so many instructions take milliseconds.
+/// Functions of so many instructions take milliseconds: others compile them.
 const LONG: usize = 600;
 /// So often it is asked whether to go on.
 const TICK: Duration = Duration::from_micros(500);
@@ -67,17 +67,14 @@ pub fn compile(program: &Arc<Program>, compiling: Compiling<'_>) -> Result<Code>
     let wanted = module.declare(program)?;
     let sizes = || wanted.iter().map(|(source, _)| source.size(program));
     let (all, longest) = (sizes().sum::<usize>(), sizes().max().unwrap_or(0));
-    let functions = if longest >= LONG || threads > 1 && all - longest >= WORTH {
-        let work = Work { program: program.clone(), wanted, next: AtomicUsize::new(0), is_over: false.into(), room };
-        by_several(work, threads, longest < LONG, check)?
-    } else {
-        let mut compiler = Compiler::new(false)?;
-        let each = |&(source, id): &(Source, FuncId)| {
-            check()?;
-            Ok((id, source, compiler.compile(program, source, id)?))
-        };
-        wanted.iter().map(each).collect::<Result<_>>()?
+    let most = threads.min(MOST).clamp(1, wanted.len());
+    let helpers = match longest >= LONG {
+        true => most,
+        false if all - longest >= WORTH => most - 1,
+        false => 0,
     };
+    let work = Work { program: program.clone(), wanted, next: AtomicUsize::new(0), is_over: false.into(), room };
+    let functions = by_several(work, helpers, longest < LONG, check)?;
     module.finish(program, functions)
 }
 
@@ -131,14 +128,13 @@ impl Work {
     }
 }
 
-/// Compiles by so many threads, of which this is one if it `compiles`, and waits for the others.
-fn by_several(mut work: Work, threads: usize, compiles: bool, check: &dyn Fn() -> Result<()>) -> Result<Vec<Done>> {
+/// Has so many other threads compile, and waits for them; this one does so, too, if it `compiles`.
+fn by_several(mut work: Work, helpers: usize, compiles: bool, check: &dyn Fn() -> Result<()>) -> Result<Vec<Done>> {
     let count = work.wanted.len();
     let program = work.program.clone();
     work.wanted.sort_by_key(|(source, _)| Reverse(source.size(&program)));
     let work = Arc::new(work);
     let (sender, receiver) = mpsc::channel();
-    let helpers = threads.min(MOST).clamp(1, count) - usize::from(compiles);
     let begin = |_: &usize| {
         let (work, sender) = (work.clone(), sender.clone());
         std::thread::Builder::new().name("compiling".into()).spawn(move || work.help(&sender)).is_ok()
@@ -148,6 +144,7 @@ fn by_several(mut work: Work, threads: usize, compiles: bool, check: &dyn Fn() -
     drop(sender);
     let (mut compiler, mut done) = (None, Vec::with_capacity(count));
     let mut wait = || {
+        check()?;
         while compiles && let Some(function) = work.next(&mut compiler) {
             done.push(function?);
             check()?;

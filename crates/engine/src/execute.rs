@@ -132,7 +132,7 @@ fn prepare_to(environment: &Environment, target: Target, plan: &Plan, analyze: b
     let code = if environment.settings.is_on("compile") {
         let cancel = environment.call.token();
         let limit = environment.job_options().worker_limit.unwrap_or(usize::MAX);
-        let threads = environment.database.0.scheduler.threads().min(limit);
+        let threads = environment.database.0.scheduler.cutting().threads.min(limit);
         let compiling = Compiling { threads, room: Some(room), check: &|| cancel.check() };
         Executable::Compiled(environment.database.0.code.get(&program, compiling)?.0)
     } else {

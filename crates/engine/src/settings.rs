@@ -166,7 +166,7 @@ pub const SETTINGS: &[Setting] = &[
         kind: Kind::Choice(|| When::ALL.map(|(name, _)| name).to_vec()),
         default: "worthwhile",
         scope: Scope::Session,
-        description: "When one side of joins is grouped before them: where it is worthwhile, or always where it can be done.",
+        description: "When rows are grouped before joins and functions of their keys: where it is worthwhile, or always where it can be done.",
     },
     Setting {
         name: "enable_external_access",

@@ -197,9 +197,9 @@ impl AggregateFunction {
     pub const VALUES: Self = Self::Count;
     /// Whether something holds of some row.
     pub const SOME: Self = Self::BoolOr;
-    /// The value that most rows have, the least of several: ...
+    /// The value that most rows have, the least of several.
     pub const MODE: Self = Self::MostFrequent;
-    /// ... which is the value, the least of several, where another one is greatest.
+    /// The value where another one is greatest, the least of several.
     pub const AT_GREATEST: Self = Self::ArgMax;
     /// Takes any of values that are equal.
     pub const ANY: Self = Self::AnyValue;

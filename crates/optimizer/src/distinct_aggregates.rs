@@ -14,10 +14,9 @@
 use std::collections::HashMap;
 
 use base::Result;
-use plan::{AggregateCall, ColumnId, Compare, Cte, CteId, Expr, ExprKind, JoinKind, Node, Op, Plan};
-use types::Value;
+use plan::{AggregateCall, ColumnId, Compare, Cte, CteId, Expr, JoinKind, Node, Op, Plan};
 
-use crate::rewrite::{Nullable, column, fresh_like, join, order_ctes, take};
+use crate::rewrite::{Nullable, column, each_operator, fresh_like, join, keys_twice, only_where, order_ctes};
 use crate::{Check, Pass};
 
 /// See the module.
@@ -33,26 +32,17 @@ impl Pass for DistinctAggregates {
     }
 
     fn run(&self, plan: &mut Plan, check: Check<'_>) -> Result<()> {
-        for id in plan.ctes.keys().collect::<Vec<_>>() {
-            let definition = take(&mut plan.ctes[id].plan);
-            plan.ctes[id].plan = rewrite(plan, definition, check)?;
-        }
-        let root = take(&mut plan.root);
-        plan.root = rewrite(plan, root, check)?;
+        each_operator(plan, check, &rewrite)?;
         order_ctes(plan);
         Ok(())
     }
 }
 
-fn rewrite(plan: &mut Plan, mut node: Node, check: Check<'_>) -> Result<Node> {
-    check()?;
-    for input in node.inputs_mut() {
-        *input = rewrite(plan, take(input), check)?;
-    }
-    Ok(match node.op {
+fn rewrite(plan: &mut Plan, node: Node) -> Node {
+    match node.op {
         Op::Aggregate { input, groups, aggregates } => split(plan, *input, groups, aggregates),
         _ => node,
-    })
+    }
 }
 
 fn split(
@@ -67,10 +57,7 @@ fn split(
             // A separator is the group's.
             let of_rows = |at: usize| at != 1 || !call.function.has_fixed_argument();
             for (_, argument) in call.arguments.iter_mut().enumerate().filter(|(at, _)| of_rows(*at)) {
-                let sql_type = argument.sql_type;
-                let otherwise = Box::new(Expr::constant(Value::Null, sql_type));
-                let branches = vec![(condition.clone(), argument.clone())];
-                *argument = Expr::new(ExprKind::Case { branches, otherwise }, sql_type);
+                *argument = only_where(condition.clone(), argument.clone());
             }
         }
     }
@@ -140,12 +127,7 @@ fn group(plan: &mut Plan, input: Node, groups: Vec<(ColumnId, Expr)>, mut set: V
         plan.columns.push(info)
     };
     let values: Vec<ColumnId> = arguments.iter().map(new_column).collect();
-    let (mut inner, mut outer) = (Vec::new(), Vec::new());
-    for (key, expr) in groups {
-        let below = fresh_like(&mut plan.columns, key);
-        outer.push((key, column(&plan.columns, below)));
-        inner.push((below, expr));
-    }
+    let (mut inner, outer) = keys_twice(&mut plan.columns, groups);
     inner.extend(values.iter().copied().zip(arguments));
     let mut values: Vec<Expr> = values.into_iter().map(|value| column(&plan.columns, value)).collect();
     fixed.into_iter().for_each(|fixed| values.insert(1, fixed));

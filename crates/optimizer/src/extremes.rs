@@ -10,7 +10,7 @@ use base::Result;
 use plan::indexed::{end_of, ends_by};
 use plan::{AggregateCall, ColumnId, JoinKind, Node, Op, Plan, SortKey};
 
-use crate::rewrite::{column, copy, is_not_null, join, take};
+use crate::rewrite::{column, copy, each_operator, is_not_null, join};
 use crate::{Check, Pass};
 
 /// See the module.
@@ -22,27 +22,17 @@ impl Pass for Extremes {
     }
 
     fn run(&self, plan: &mut Plan, check: Check<'_>) -> Result<()> {
-        for id in plan.ctes.keys().collect::<Vec<_>>() {
-            let definition = take(&mut plan.ctes[id].plan);
-            plan.ctes[id].plan = rewrite(plan, definition, check)?;
-        }
-        let root = take(&mut plan.root);
-        plan.root = rewrite(plan, root, check)?;
-        Ok(())
+        each_operator(plan, check, &rewrite)
     }
 }
 
-fn rewrite(plan: &mut Plan, mut node: Node, check: Check<'_>) -> Result<Node> {
-    check()?;
-    for input in node.inputs_mut() {
-        *input = rewrite(plan, take(input), check)?;
-    }
-    Ok(match node.op {
+fn rewrite(plan: &mut Plan, node: Node) -> Node {
+    match node.op {
         Op::Aggregate { input, groups, aggregates } if groups.is_empty() && are_ends(plan, &input, &aggregates) => {
             each_alone(plan, &input, aggregates)
         }
         op => Node { op, ..node },
-    })
+    }
 }
 
 /// The column whose end an aggregate is, if equal values of it are the same, and whether that is the greatest value.

@@ -5,10 +5,10 @@
 
 use base::Result;
 use functions::AggregateFunction;
-use plan::{AggregateCall, ColumnId, ColumnInfo, Expr, ExprKind, Node, Op, Plan};
-use types::{SqlType, Value};
+use plan::{AggregateCall, ColumnId, ColumnInfo, Expr, Node, Op, Plan};
+use types::SqlType;
 
-use crate::rewrite::{column, fresh_like, take};
+use crate::rewrite::{Keys, column, each_operator, keys_twice, only_where};
 use crate::{Check, Pass};
 
 /// See the module.
@@ -20,68 +20,44 @@ impl Pass for Modes {
     }
 
     fn run(&self, plan: &mut Plan, check: Check<'_>) -> Result<()> {
-        for id in plan.ctes.keys().collect::<Vec<_>>() {
-            let definition = take(&mut plan.ctes[id].plan);
-            plan.ctes[id].plan = rewrite(plan, definition, check)?;
-        }
-        let root = take(&mut plan.root);
-        plan.root = rewrite(plan, root, check)?;
-        Ok(())
+        each_operator(plan, check, &rewrite)
     }
 }
 
-fn rewrite(plan: &mut Plan, mut node: Node, check: Check<'_>) -> Result<Node> {
-    check()?;
-    for input in node.inputs_mut() {
-        *input = rewrite(plan, take(input), check)?;
-    }
-    Ok(match node.op {
+fn rewrite(plan: &mut Plan, node: Node) -> Node {
+    match node.op {
         Op::Aggregate { input, groups, aggregates } if let Some(value) = of_modes(&aggregates) => {
             by_counts(plan, input, groups, value, aggregates)
         }
         _ => node,
-    })
+    }
 }
 
 /// The value that all aggregates are modes of, NULL for rows that they leave out; none, if some is another aggregate.
 fn of_modes(aggregates: &[(ColumnId, AggregateCall)]) -> Option<Expr> {
-    let (_, first) = aggregates.first()?;
-    let [value] = first.arguments.as_slice() else { return None };
-    let is_same = |call: &AggregateCall| {
-        let same_filter = match (&call.filter, &first.filter) {
-            (Some(a), Some(b)) => a.same(b),
-            (a, b) => a.is_none() && b.is_none(),
-        };
-        call.function == AggregateFunction::MODE
-            && call.arguments.iter().all(|argument| argument.same(value))
-            && same_filter
-    };
+    let (_, first) = aggregates.first().filter(|(_, first)| first.function == AggregateFunction::MODE)?;
+    let value = first.arguments.first()?;
     let is_steady = value.sql_type.equality_is_identity() && !first.expressions().any(Expr::is_volatile);
-    if !is_steady || !aggregates.iter().all(|(_, call)| is_same(call)) {
+    if !is_steady || !aggregates.iter().all(|(_, call)| call.same(first)) {
         return None;
     }
-    let Some(condition) = &first.filter else { return Some(value.clone()) };
-    let otherwise = Box::new(Expr::constant(Value::Null, value.sql_type));
-    let branches = vec![(condition.clone(), value.clone())];
-    Some(Expr::new(ExprKind::Case { branches, otherwise }, value.sql_type))
+    Some(match &first.filter {
+        Some(condition) => only_where(condition.clone(), value.clone()),
+        None => value.clone(),
+    })
 }
 
 fn by_counts(
     plan: &mut Plan,
     input: Box<Node>,
-    groups: Vec<(ColumnId, Expr)>,
+    groups: Keys,
     value: Expr,
     mut aggregates: Vec<(ColumnId, AggregateCall)>,
 ) -> Node {
     let mut new =
         |name: &str, sql_type, nullable| plan.columns.push(ColumnInfo { name: name.to_owned(), sql_type, nullable });
     let (valued, count) = (new("value", value.sql_type, true), new("count", SqlType::BigInt, false));
-    let (mut inner, mut outer) = (Vec::new(), Vec::new());
-    for (key, expr) in groups {
-        let below = fresh_like(&mut plan.columns, key);
-        outer.push((key, column(&plan.columns, below)));
-        inner.push((below, expr));
-    }
+    let (mut inner, outer) = keys_twice(&mut plan.columns, groups);
     let of_rows = AggregateCall {
         function: AggregateFunction::ROWS,
         arguments: Vec::new(),

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use base::ids::Id;
 use base::{IdMap, Result};
 use plan::{BuildSide, ColumnId, ColumnInfo, Cte, CteId, Expr, ExprKind, JoinKind, Node, Op, Plan, TableId, TableInfo};
-use types::SqlType;
+use types::{SqlType, Value};
 
 use crate::Check;
 
@@ -13,6 +13,54 @@ use crate::Check;
 pub(crate) fn take(node: &mut Node) -> Node {
     std::mem::replace(node, empty_row())
 }
+
+/// Rewrites each operator of a plan, and of its common table expressions, those below it first.
+pub(crate) fn each_operator(
+    plan: &mut Plan,
+    check: Check<'_>,
+    rewrite: &dyn Fn(&mut Plan, Node) -> Node,
+) -> Result<()> {
+    fn below(
+        plan: &mut Plan,
+        mut node: Node,
+        check: Check<'_>,
+        rewrite: &dyn Fn(&mut Plan, Node) -> Node,
+    ) -> Result<Node> {
+        check()?;
+        for input in node.inputs_mut() {
+            *input = below(plan, take(input), check, rewrite)?;
+        }
+        Ok(rewrite(plan, node))
+    }
+    for id in plan.ctes.keys().collect::<Vec<_>>() {
+        let definition = take(&mut plan.ctes[id].plan);
+        plan.ctes[id].plan = below(plan, definition, check, rewrite)?;
+    }
+    let root = take(&mut plan.root);
+    plan.root = below(plan, root, check, rewrite)?;
+    Ok(())
+}
+
+/// An expression where a condition is true, and NULL elsewhere: what a FILTER is for aggregates that skip NULLs.
+pub(crate) fn only_where(condition: Expr, value: Expr) -> Expr {
+    let sql_type = value.sql_type;
+    let otherwise = Box::new(Expr::constant(Value::Null, sql_type));
+    Expr::new(ExprKind::Case { branches: vec![(condition, value)], otherwise }, sql_type)
+}
+
+/// The keys of a grouping twice: as those of a finer one below it, and over these.
+pub(crate) fn keys_twice(columns: &mut IdMap<ColumnId, ColumnInfo>, keys: Keys) -> (Keys, Keys) {
+    let (mut finer, mut over) = (Keys::new(), Keys::new());
+    for (key, expr) in keys {
+        let below = fresh_like(columns, key);
+        over.push((key, column(columns, below)));
+        finer.push((below, expr));
+    }
+    (finer, over)
+}
+
+/// The keys of a grouping.
+pub(crate) type Keys = Vec<(ColumnId, Expr)>;
 
 /// One row without columns: what `SELECT` without FROM reads.
 pub(crate) fn empty_row() -> Node {

@@ -216,6 +216,14 @@ impl AggregateCall {
         self.arguments.iter_mut().chain(&mut self.filter)
     }
 
+    /// Whether it computes the same as another one, of the same rows.
+    pub fn same(&self, other: &Self) -> bool {
+        let all_same = |a: &[Expr], b: &[Expr]| a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.same(b));
+        (self.function, self.distinct, self.sql_type) == (other.function, other.distinct, other.sql_type)
+            && all_same(&self.arguments, &other.arguments)
+            && all_same(self.filter.as_slice(), other.filter.as_slice())
+    }
+
     /// The type of its first argument; [`SqlType::Null`] for `count(*)`.
     pub fn argument_type(&self) -> SqlType {
         self.arguments.first().map_or(SqlType::Null, |a| a.sql_type)

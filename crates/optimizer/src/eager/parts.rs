@@ -65,8 +65,7 @@ impl Parts {
 
     /// What is computed of the finer groups, and combined: a value of that type.
     fn part(&mut self, columns: &mut IdMap<ColumnId, ColumnInfo>, call: AggregateCall, sql_type: SqlType) -> Expr {
-        let same = |(_, known): &(ColumnId, AggregateCall)| is_same(known, &call);
-        if let Some(at) = self.below.iter().position(same) {
+        if let Some(at) = self.below.iter().position(|(_, known)| known.same(&call)) {
             return self.value(columns, at, sql_type, call.function.counts());
         }
         let mut new =
@@ -94,16 +93,6 @@ impl Parts {
             false => value,
         }
     }
-}
-
-fn is_same(a: &AggregateCall, b: &AggregateCall) -> bool {
-    let same_filter = match (&a.filter, &b.filter) {
-        (Some(a), Some(b)) => a.same(b),
-        (a, b) => a.is_none() && b.is_none(),
-    };
-    let arguments =
-        a.arguments.len() == b.arguments.len() && a.arguments.iter().zip(&b.arguments).all(|(a, b)| a.same(b));
-    a.function == b.function && a.sql_type == b.sql_type && arguments && same_filter
 }
 
 fn cast(expr: Expr, to: SqlType) -> Expr {
