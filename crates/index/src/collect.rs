@@ -75,7 +75,7 @@ impl<P: Protocol, R: RowKeys> Reader<'_, P, R> {
                         listed.clear();
                         node.list(first..=LAST.min(first + (step as u16 - 1)), true, &mut listed);
                     });
-                    for (_, child) in listed.drain(..) {
+                    for child in listed.drain(..) {
                         if child.is_row() { show(child.row()) } else { left.push(child) }
                     }
                 }

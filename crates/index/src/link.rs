@@ -75,6 +75,11 @@ impl<N> Link<N> {
     pub(crate) fn is_node(self) -> bool {
         !self.is_row() && !self.is_null()
     }
+    /// Whether a link that is not null is to a node of the smallest kind.
+    #[inline(always)]
+    pub(crate) fn is_node_of_4(self) -> bool {
+        self.0.addr() & (KIND | ROW) == 0
+    }
     /// The kind of the node.
     #[inline(always)]
     pub(crate) fn kind(self) -> Kind {

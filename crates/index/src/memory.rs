@@ -1,5 +1,7 @@
 //! Memory of nodes: counted, charged to a budget in steps, and refused without a trace.
 
+mod slabs;
+
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::fmt;
 use std::mem;
@@ -83,11 +85,9 @@ impl Memory {
 
     /// A new node at a path, without children.
     pub(crate) fn node<W: Default>(&self, kind: Kind, path: Path) -> Result<Fresh<'_, W>> {
-        let layout = layout::<W>(kind);
-        self.charge(layout.size())?;
-        // SAFETY: no node is empty.
-        let Some(at) = NonNull::new(unsafe { alloc_zeroed(layout) }.cast::<Head<W>>()) else {
-            self.release(layout.size());
+        self.charge(kind.bytes::<W>())?;
+        let Some(at) = allocate::<W>(kind) else {
+            self.release(kind.bytes::<W>());
             return Err(Error::new(SqlState::OUT_OF_MEMORY, "out of memory in index"));
         };
         // SAFETY: zeroed memory of the kind's size.
@@ -107,8 +107,25 @@ impl Memory {
     }
 }
 
+/// Whether nodes lie in slabs. Miri and the sanitizers know of a node's end only if the allocator does.
+const SLABS: bool = !cfg!(watched);
+
 fn layout<W>(kind: Kind) -> Layout {
     Layout::from_size_align(kind.bytes::<W>(), 8).expect("a small power of two")
+}
+
+/// Zeroed memory for a node.
+fn allocate<W>(kind: Kind) -> Option<NonNull<Head<W>>> {
+    let bytes = kind.bytes::<W>();
+    if !SLABS {
+        // SAFETY: no node is empty.
+        return NonNull::new(unsafe { alloc_zeroed(layout::<W>(kind)) }.cast());
+    }
+    let size = kind as usize + if size_of::<W>() == 0 { 0 } else { Kind::ALL.len() };
+    let piece = slabs::take(size, bytes);
+    // SAFETY: a piece of so many bytes that nobody else has.
+    unsafe { piece.write_bytes(0, bytes) };
+    Some(piece.cast())
 }
 
 /// Frees the memory of a node, which [`Memory::release`] has been told of.
@@ -117,7 +134,13 @@ fn layout<W>(kind: Kind) -> Layout {
 /// Nobody looks at the node any more.
 pub(crate) unsafe fn free<W>(link: Link<W>) {
     // SAFETY: it was allocated so; a protocol's word has nothing to drop.
-    unsafe { dealloc(link.node().cast(), layout::<W>(link.kind())) };
+    unsafe {
+        if SLABS {
+            slabs::give(NonNull::new_unchecked(link.node().cast()));
+        } else {
+            dealloc(link.node().cast(), layout::<W>(link.kind()));
+        }
+    }
 }
 
 /// A node that is not in the tree yet: dropped, it is gone, without its children.

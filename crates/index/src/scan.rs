@@ -5,30 +5,33 @@
 //! the same part of all keys for as long as anybody has it; one that has left the tree is as it was then. So a row that is in the
 //! tree from the scan's first step to its last is seen once, others once or not at all, and all in order.
 //!
-//! The nodes among the children that are listed are fetched at once, so that the memory works on many of them while the rows
-//! before them are read.
+//! Children of a large node are listed a block ahead of those that are looked at, and the nodes among them are fetched then, so
+//! that the memory works on many of them while the rows before them are read; its slots are fetched another block before.
+
+mod frame;
 
 use std::cmp::Ordering::{self, Equal, Greater, Less};
 use std::fmt;
 use std::ops::Bound;
 
-use base::prefetch::prefetch;
-
 use crate::node::{Kind, Link, Node, PATH, symbol};
 use crate::protocol::{Coupling, Protocol};
 use crate::rows::RowKeys;
 use crate::tree::Reader;
+use frame::{BLOCK, FIRST_BLOCK, Frame, list_all};
 
 /// The rows of a range of keys.
 pub struct Scan<'r, 'k, P: Protocol, R> {
     reader: &'r Reader<'r, P, R>,
     lower: Edge<'k>,
     upper: Edge<'k>,
+    /// Whether there are edges.
+    on: On,
     up: bool,
     begun: bool,
     frames: Vec<Frame<P::Word>>,
     /// Children that are still to be looked at, the next one of the last frame at the end.
-    listed: Vec<(u16, Link<P::Word>)>,
+    listed: Vec<Link<P::Word>>,
     /// Rows that are listed above this are in the range, whatever their keys.
     sure: usize,
 }
@@ -44,72 +47,15 @@ struct Edge<'k> {
 }
 
 /// Whether a path or key is on an edge: compared further below.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq)]
 struct On {
     lower: bool,
     upper: bool,
 }
 
-/// A node on the way.
-struct Frame<W> {
-    link: Link<W>,
-    /// The next symbol to list, and the last, as numbers.
-    from: i16,
-    until: i16,
-    on: On,
-    /// The symbols of the edges that the node is on.
-    lower: i16,
-    upper: i16,
-    /// How many are listed below its children.
-    below: usize,
-    /// So many symbols are listed next.
-    block: i16,
+impl On {
+    const NONE: Self = Self { lower: false, upper: false };
 }
-
-impl<W> Frame<W> {
-    /// Lists some more children, which are then all that is listed above those below; whether there may be any.
-    fn list<P: Protocol<Word = W>>(&mut self, up: bool, listed: &mut Vec<(u16, Link<W>)>) -> bool {
-        let (first, end) = if up { (self.from, self.until) } else { (self.until, self.from) };
-        if first > end {
-            return false;
-        }
-        // SAFETY: it was in the tree when it was loaded, and the reader's guard is older.
-        let node = unsafe { self.link.follow::<'_>() };
-        let (first, end) = match (node.is_small(), up) {
-            (true, _) => (first, end),
-            (false, true) => (first, end.min(first + self.block - 1)),
-            (false, false) => (first.max(end - self.block + 1), end),
-        };
-        self.from = if up { end + 1 } else { first - 1 };
-        self.block = MOST_LISTED.min(self.block * 2);
-        P::Lookup::snapshot(&node.head().word, || {
-            listed.truncate(self.below);
-            node.list(first as u16..=end as u16, up, listed);
-        });
-        fetch(&listed[self.below..]);
-        true
-    }
-}
-
-/// So many symbols of a large node are listed first, and at most: who wants one row pays for few of them.
-const FIRST_LISTED: i16 = 8;
-const MOST_LISTED: i16 = 64;
-/// Lists all children of a small node: they take its place, as none of them is on an edge, whatever its symbol.
-#[inline(always)]
-fn list_all<P: Protocol>(link: Link<P::Word>, up: bool, listed: &mut Vec<(u16, Link<P::Word>)>) {
-    // SAFETY: it was in the tree when it was loaded, and the reader's guard is older.
-    let node = unsafe { link.follow::<'_>() };
-    let below = listed.len();
-    P::Lookup::snapshot(&node.head().word, || {
-        listed.truncate(below);
-        node.list(0..=LAST as u16, up, listed);
-    });
-    listed[below..].iter_mut().for_each(|(symbol, _)| *symbol = NO_EDGE);
-    fetch(&listed[below..]);
-}
-
-/// The symbol of no edge.
-const NO_EDGE: u16 = 1 << 10;
 
 /// The greatest symbol.
 const LAST: i16 = 256;
@@ -145,26 +91,8 @@ impl<P: Protocol, R: RowKeys> Reader<'_, P, R> {
     }
 
     fn scan<'r, 'k>(&'r self, lower: Edge<'k>, upper: Edge<'k>, on: On) -> Scan<'r, 'k, P, R> {
-        let (block, below) = (FIRST_LISTED, 0);
-        let first = Frame { link: Link::NULL, from: 0, until: 0, on, lower: 0, upper: 0, below, block };
-        let (mut frames, listed) = (Vec::with_capacity(8), Vec::with_capacity(3 * MOST_LISTED as usize));
-        frames.push(first);
-        Scan { reader: self, lower, upper, up: true, begun: false, frames, listed, sure: 0 }
-    }
-}
-
-/// Fetches the nodes among children: small ones, and the beginnings of large ones, which are read from there on. What is fetched
-/// for nothing does no harm.
-#[inline(always)]
-fn fetch<W>(children: &[(u16, Link<W>)]) {
-    for (_, link) in children {
-        // Nothing is branched by what it is, which nobody can foresee: for a row, the list itself is fetched, which is here.
-        let at = if link.is_node() { link.node().cast::<u8>().cast_const() } else { children.as_ptr().cast() };
-        prefetch(at);
-        prefetch(at.wrapping_add(Kind::N4.bytes::<W>() - 1));
-        if link.is_node() && link.kind() == Kind::N16 {
-            (64..Kind::N16.bytes::<W>()).step_by(64).for_each(|more| prefetch(at.wrapping_add(more)));
-        }
+        let (frames, listed) = (Vec::with_capacity(8), Vec::with_capacity(4 * BLOCK as usize));
+        Scan { reader: self, lower, upper, on, up: true, begun: false, frames, listed, sure: 0 }
     }
 }
 
@@ -188,34 +116,25 @@ impl<P: Protocol, R: RowKeys> Scan<'_, '_, P, R> {
     fn advance(&mut self) -> Option<u64> {
         if !self.begun {
             self.begun = true;
-            let on = self.frames.pop()?.on;
             let root = &self.reader.tree.root;
             let link = P::Lookup::snapshot(&root.word, || root.slot.load());
-            if let Some(row) = self.visit(link, 0, on) {
+            if let Some(row) = self.visit(link, 0, self.on) {
                 return Some(row);
             }
         }
         while let Some(frame) = self.frames.last_mut() {
-            let is_on_edge = frame.on.lower || frame.on.upper;
-            self.sure = if is_on_edge { usize::MAX } else { frame.below };
-            if self.listed.len() == frame.below {
-                if !frame.list::<P>(self.up, &mut self.listed) {
+            let on = frame.now;
+            let ahead = frame.below + frame.ahead;
+            if self.listed.len() == ahead {
+                if !frame.refill::<P>(self.up, &mut self.listed) {
                     self.frames.pop();
                 }
                 continue;
             }
-            let Some((symbol, link)) = self.listed.pop() else { break };
-            let symbol = symbol as i16;
-            let on =
-                On { lower: frame.on.lower && symbol == frame.lower, upper: frame.on.upper && symbol == frame.upper };
-            // What comes behind the first child is behind the edge where the scan began.
-            if self.up {
-                frame.on.lower = false
-            } else {
-                frame.on.upper = false
-            }
+            self.sure = if on == On::NONE { ahead } else { usize::MAX };
+            let Some(link) = self.listed.pop() else { break };
             if link.is_node() {
-                if !on.lower && !on.upper && link.kind() <= Kind::N16 {
+                if on == On::NONE && link.kind() <= Kind::N16 {
                     list_all::<P>(link, self.up, &mut self.listed);
                     continue;
                 }
@@ -240,7 +159,7 @@ impl<P: Protocol, R: RowKeys> Scan<'_, '_, P, R> {
 
     #[inline(always)]
     fn has(&self, row: u64, on: On) -> bool {
-        !on.lower && !on.upper || self.has_within(row, on)
+        on == On::NONE || self.has_within(row, on)
     }
 
     fn has_within(&self, row: u64, on: On) -> bool {
@@ -260,6 +179,10 @@ impl<P: Protocol, R: RowKeys> Scan<'_, '_, P, R> {
     fn enter(&mut self, link: Link<P::Word>, depth: usize, mut on: On) {
         // SAFETY: it was in the tree when it was loaded, and the reader's guard is older.
         let node = unsafe { link.follow::<'_>() };
+        // Before its level is known, which mostly is this one.
+        let guess = if self.up { symbol(self.lower.key, depth) } else { symbol(self.upper.key, depth) };
+        let guess = guess.map_or(if self.up { 0 } else { LAST as u16 }, u16::from);
+        node.fetch(if self.up { guess..=guess + BLOCK as u16 } else { guess.saturating_sub(BLOCK as u16)..=guess });
         let level = node.level();
         if on.lower {
             match self.compare(node, depth, self.lower.key) {
@@ -279,8 +202,10 @@ impl<P: Protocol, R: RowKeys> Scan<'_, '_, P, R> {
         let number = |key: &[u8]| symbol(key, level).map_or(0, |byte| i16::from(byte) + 1).min(most);
         let lower = if on.lower { number(self.lower.key) } else { 0 };
         let upper = if on.upper { number(self.upper.key) } else { most };
-        let (from, until) = if self.up { (lower, upper) } else { (upper, lower) };
-        self.frames.push(Frame { link, from, until, on, lower, upper, below: self.listed.len(), block: FIRST_LISTED });
+        let (lower, upper) = ((lower, On { upper: false, ..on }), (upper, On { lower: false, ..on }));
+        let ((from, first), (until, last)) = if self.up { (lower, upper) } else { (upper, lower) };
+        let (now, below, ahead, block) = (On::NONE, self.listed.len(), 0, FIRST_BLOCK);
+        self.frames.push(Frame { link, from, until, first, last, now, below, ahead, block });
     }
 
     /// A node's path beside a key; nothing, if it begins with all of the key and goes on.
@@ -306,7 +231,7 @@ impl<P: Protocol, R: RowKeys> Iterator for Scan<'_, '_, P, R> {
     #[inline]
     fn next(&mut self) -> Option<u64> {
         if self.listed.len() > self.sure
-            && let Some((_, link)) = self.listed.last()
+            && let Some(link) = self.listed.last()
             && link.is_row()
         {
             let row = link.row();

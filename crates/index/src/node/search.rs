@@ -3,9 +3,11 @@
 //! Bytes of small nodes are in no order, so that entering one writes nothing but a free slot. A node of 16 is searched by one
 //! comparison of vectors, one of four by arithmetic on a word.
 
-use std::ops::RangeInclusive;
+use std::ops::{Range, RangeInclusive};
 
-use super::{Kind, Link, Node, PATH, Slot, Symbol};
+use base::prefetch::prefetch;
+
+use super::{Head, Kind, LINE, Link, Node, PATH, Slot, Symbol};
 use crate::sync::{Acquire, Relaxed};
 
 /// The greatest symbol as a number.
@@ -88,53 +90,100 @@ impl<'g, W> Node<'g, W> {
     ///
     /// Nothing is branched by whether there is a child, which nobody can foresee.
     #[inline]
-    pub(crate) fn list(self, symbols: RangeInclusive<u16>, up: bool, to: &mut Vec<(u16, Link<W>)>) {
-        let mut list = Listing::new(to, if self.is_small() { SMALL } else { symbols.clone().count() });
+    pub(crate) fn list(self, symbols: RangeInclusive<u16>, up: bool, to: &mut Vec<Link<W>>) {
         if self.is_small() {
-            self.each_of_small(|symbol, slot| list.enter(symbol, slot.load(), symbols.contains(&symbol)));
-            return sort(list.finish(), up);
+            return self.list_small(symbols, up, to);
         }
+        let list = Listing::new(to, symbols.clone().count());
         let bytes = usize::from(symbols.start().saturating_sub(1))..usize::from(*symbols.end());
-        let mut enter = |byte: usize, slot: &Slot<W>, is_used: bool| list.enter(byte as u16 + 1, slot.load(), is_used);
-        match (self.kind, up) {
-            (Kind::N256, true) => {
-                let slots = &self.n256().children[bytes.clone()];
-                bytes.zip(slots).rev().for_each(|(byte, slot)| enter(byte, slot, true));
-            }
-            (Kind::N256, false) => {
-                let slots = &self.n256().children[bytes.clone()];
-                bytes.zip(slots).for_each(|(byte, slot)| enter(byte, slot, true));
-            }
-            (_, up) => {
-                let node = self.n48();
-                let mut of = |byte: usize| {
-                    let place = usize::from(node.places[byte].load(Acquire));
-                    // One that is not used looks at some slot.
-                    enter(byte, &node.children[place.clamp(1, 48) - 1], place != 0);
-                };
-                if up { bytes.rev().for_each(&mut of) } else { bytes.for_each(&mut of) }
-            }
+        if self.kind == Kind::N256 {
+            let slots = self.n256().children[bytes].iter().map(Slot::load);
+            return if up { list.enter_all(slots.rev()) } else { list.enter_all(slots) };
         }
-        list.finish();
+        let node = self.n48();
+        let links = bytes.map(|byte| {
+            let place = usize::from(node.places[byte].load(Acquire));
+            // One that is not used looks at some slot.
+            let link = node.children[place.clamp(1, 48) - 1].load();
+            if place == 0 { Link::NULL } else { link }
+        });
+        if up { list.enter_all(links.rev()) } else { list.enter_all(links) }
     }
 
-    /// The used slots of a small node, in no order.
+    /// As [`list`](Self::list), of a small node, whose children are in no order.
     #[inline(always)]
-    fn each_of_small(self, mut each: impl FnMut(u16, &Slot<W>)) {
-        debug_assert!(self.is_small());
-        if self.is_end() {
-            return self.n4().children.iter().take(2).zip(0..).for_each(|(slot, symbol)| each(symbol, slot));
+    fn list_small(self, symbols: RangeInclusive<u16>, up: bool, to: &mut Vec<Link<W>>) {
+        if self.kind == Kind::N4 {
+            let (links, count) = self.list_of_4(symbols, up);
+            return to.extend_from_slice(&links[..count]);
         }
         // The count is read first, as everywhere.
-        let count = usize::from(self.head().count.load(Acquire));
-        if self.kind == Kind::N4 {
-            let bytes = self.head().bytes.load(Relaxed).to_le_bytes();
-            let slots = self.n4().children.iter().take(count);
-            return slots.zip(bytes).for_each(|(slot, byte)| each(u16::from(byte) + 1, slot));
-        }
+        let count = usize::from(self.head().count.load(Acquire)).min(16);
         let node = self.n16();
-        let bytes = node.bytes.iter().flat_map(|word| word.load(Relaxed).to_le_bytes());
-        node.children.iter().take(count).zip(bytes).for_each(|(slot, byte)| each(u16::from(byte) + 1, slot));
+        let bytes = node.bytes.each_ref().map(|word| word.load(Relaxed));
+        let byte = |slot: usize| (bytes[slot / 8] >> (8 * (slot % 8))) as u8;
+        let (mut links, mut there, mut number) = ([Link::NULL; 16], [0_u64; 2], 0);
+        for (slot, link) in node.children[..count].iter().enumerate() {
+            links[slot] = link.load();
+            let is_there = symbols.contains(&(u16::from(byte(slot)) + 1)) && !links[slot].is_null();
+            there[slot / 8] |= u64::from(is_there) << (8 * (slot % 8));
+            number += usize::from(is_there);
+        }
+        // Each goes to the place of as many as come before it.
+        let mut sorted = [Link::NULL; 17];
+        for (slot, link) in links[..count].iter().enumerate() {
+            let up_to = at_most_in_16(bytes, byte(slot), there);
+            let place = if up { number.wrapping_sub(up_to) } else { up_to.wrapping_sub(1) };
+            let is_there = there[slot / 8] >> (8 * (slot % 8)) & 1 != 0;
+            sorted[if is_there { place.min(16) } else { 16 }] = *link;
+        }
+        to.extend_from_slice(&sorted[..number]);
+    }
+
+    /// As [`list`](Self::list), of a node of four.
+    #[inline(always)]
+    pub(crate) fn list_of_4(self, symbols: RangeInclusive<u16>, up: bool) -> ([Link<W>; 4], usize) {
+        // The count is read first, as everywhere.
+        let count = usize::from(self.head().count.load(Acquire));
+        let (mut bytes, mut symbol_of_0) = (self.head().bytes.load(Relaxed), 1);
+        if self.is_end() {
+            (bytes, symbol_of_0) = (1 << 8, 0);
+        }
+        let links = self.n4().children.each_ref().map(Slot::load);
+        // What is to be sorted: the symbol comes first, then the slot.
+        let mut order: [u16; 4] = std::array::from_fn(|slot| {
+            let symbol = u16::from((bytes >> (8 * slot)) as u8) + symbol_of_0;
+            let is_there = (slot < count) & symbols.contains(&symbol) & !links[slot].is_null();
+            if is_there { symbol << 4 | slot as u16 } else { ABSENT }
+        });
+        for (low, high) in [(0, 1), (2, 3), (0, 2), (1, 3), (1, 2)] {
+            (order[low], order[high]) = (order[low].min(order[high]), order[low].max(order[high]));
+        }
+        if up {
+            order.reverse();
+        }
+        let (mut listed, mut end) = ([Link::NULL; 4], 0);
+        for at in order {
+            listed[end & 3] = links[usize::from(at) & 3];
+            end += usize::from(at != ABSENT);
+        }
+        (listed, end)
+    }
+
+    /// Fetches the slots of a range of symbols.
+    #[inline(always)]
+    pub(crate) fn fetch(self, symbols: RangeInclusive<u16>) {
+        let at = self.head.as_ptr().cast::<u8>().cast_const();
+        let lines = |bytes: Range<usize>| bytes.step_by(LINE).for_each(|line| prefetch(at.wrapping_add(line)));
+        match self.kind {
+            Kind::N4 => {}
+            Kind::N16 | Kind::N48 => lines(LINE..self.kind.bytes::<W>()),
+            Kind::N256 => {
+                let slot =
+                    |symbol: u16| size_of::<Head<W>>() + size_of::<Slot<W>>() * usize::from(symbol.clamp(1, LAST));
+                lines(slot(*symbols.start())..slot(*symbols.end()) + LINE);
+            }
+        }
     }
 
     /// Some child, of a node that has one.
@@ -174,55 +223,47 @@ impl<'g, W> Node<'g, W> {
     }
 }
 
-/// So many children a small node has at most.
-const SMALL: usize = 16;
+/// What comes behind all symbols.
+const ABSENT: u16 = u16::MAX;
 
 /// Children that are added to a list, for which there is room.
 struct Listing<'l, W> {
-    to: &'l mut Vec<(u16, Link<W>)>,
+    to: &'l mut Vec<Link<W>>,
     /// Behind the last one.
-    end: *mut (u16, Link<W>),
-    first: usize,
+    end: *mut Link<W>,
 }
 
 impl<'l, W> Listing<'l, W> {
     #[inline(always)]
-    fn new(to: &'l mut Vec<(u16, Link<W>)>, most: usize) -> Self {
+    fn new(to: &'l mut Vec<Link<W>>, most: usize) -> Self {
         to.reserve(most + 1);
         // SAFETY: as many as there are.
-        Self { end: unsafe { to.as_mut_ptr().add(to.len()) }, first: to.len(), to }
+        Self { end: unsafe { to.as_mut_ptr().add(to.len()) }, to }
     }
 
-    /// Adds a child, if it is there and wanted. There are at most as many calls as the listing was made for.
+    /// Adds a child, if it is there. There are at most as many calls as the listing was made for.
     #[inline(always)]
-    fn enter(&mut self, symbol: u16, link: Link<W>, is_wanted: bool) {
+    fn enter(&mut self, link: Link<W>, is_there: bool) {
         // SAFETY: there is room for one more than are entered.
         unsafe {
-            self.end.write((symbol, link));
-            self.end = self.end.add(usize::from(is_wanted & !link.is_null()));
+            self.end.write(link);
+            self.end = self.end.add(usize::from(is_there));
         }
+    }
+
+    #[inline(always)]
+    fn enter_all(mut self, links: impl Iterator<Item = Link<W>>) {
+        links.for_each(|link| self.enter(link, !link.is_null()));
+        self.finish();
     }
 
     /// The list has what was added.
     #[inline(always)]
-    fn finish(self) -> &'l mut [(u16, Link<W>)] {
+    fn finish(self) {
         // SAFETY: all up to the end has been written, in one allocation; what is behind is not dropped.
         unsafe {
             let len = self.end.offset_from(self.to.as_ptr()) as usize;
             self.to.set_len(len);
-        }
-        &mut self.to[self.first..]
-    }
-}
-
-/// Sorts a few children by their symbols, the greatest first, or last.
-#[inline(always)]
-fn sort<W>(children: &mut [(u16, Link<W>)], up: bool) {
-    for end in 1..children.len() {
-        let mut at = end;
-        while at > 0 && (children[at - 1].0 < children[at].0) == up {
-            children.swap(at - 1, at);
-            at -= 1;
         }
     }
 }
@@ -258,5 +299,31 @@ fn all_in_16(bytes: [u64; 2], byte: u8) -> u32 {
         };
         let (low, high) = (place(bytes[0]), place(bytes[1]));
         if low < 8 { 1 << low } else { ((1u64 << high) & 0xff) as u32 * 256 }
+    }
+}
+
+/// How many bytes of 16 are not greater, of the places that have a one.
+#[inline(always)]
+fn at_most_in_16(bytes: [u64; 2], byte: u8, places: [u64; 2]) -> usize {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{
+            _mm_and_si128, _mm_cmpeq_epi8, _mm_cvtsi128_si64, _mm_min_epu8, _mm_sad_epu8, _mm_set_epi64x,
+            _mm_set1_epi8, _mm_setzero_si128, _mm_unpackhi_epi64,
+        };
+        // SAFETY: SSE2 is part of x86-64.
+        unsafe {
+            let all = _mm_set_epi64x(bytes[1] as i64, bytes[0] as i64);
+            let at_most = _mm_cmpeq_epi8(all, _mm_min_epu8(all, _mm_set1_epi8(byte as i8)));
+            let counted = _mm_and_si128(at_most, _mm_set_epi64x(places[1] as i64, places[0] as i64));
+            let halves = _mm_sad_epu8(counted, _mm_setzero_si128());
+            (_mm_cvtsi128_si64(halves) + _mm_cvtsi128_si64(_mm_unpackhi_epi64(halves, halves))) as usize
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        let is_counted = |place: usize| places[place / 8] >> (8 * (place % 8)) & 1 != 0;
+        let is_at_most = |place: usize| (bytes[place / 8] >> (8 * (place % 8))) as u8 <= byte;
+        (0..16).filter(|place| is_counted(*place) && is_at_most(*place)).count()
     }
 }
