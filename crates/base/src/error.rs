@@ -86,6 +86,8 @@ impl SqlState {
     pub const CANNOT_COERCE: Self = Self("42846");
     /// The wrong kind of object: a view where a table is needed.
     pub const WRONG_OBJECT_TYPE: Self = Self("42809");
+    /// A table is not as its kind has to be.
+    pub const INVALID_TABLE_DEFINITION: Self = Self("42P16");
     /// A query that reads itself where it must not.
     pub const INVALID_RECURSION: Self = Self("42P19");
     /// A column reference that is not allowed here.

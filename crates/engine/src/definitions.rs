@@ -7,6 +7,7 @@ use catalog::{
     Routine, RoutineKind, RoutineParameter, Table, TableEntry, TableIndex, Trigger, Unique, View, Volatility,
 };
 use functions::sequence::Shape;
+use storage::relation::Distribution;
 use types::{SqlType, StructField};
 
 use crate::Session;
@@ -277,6 +278,9 @@ fn create_table(name: &str, table: &Table, kinship: Option<&Kinship>, catalog: &
         Some(Kinship { partitioned: Some(by), .. }) => sql += &format!(" PARTITION BY {}", by.shown()),
         Some(kinship) if kinship.bound.is_none() => sql += &format!(" INHERITS ({})", parents(kinship)),
         _ => {}
+    }
+    if table.relation.distribution() != Distribution::Local {
+        sql += " WITH (distribution = hashed)";
     }
     sql.push(';');
     if let Some(key) = table.relation.partition_key() {

@@ -70,6 +70,40 @@ fn placements_move_bytes_and_lose_none() {
     assert!(traffic(&mut session, "first_touch", QUERIES[3]).1 > 0);
 }
 
+/// Rows with equal keys of tables that are hashed lie on the same node, whoever loads them; such tables stay so.
+#[test]
+fn rows_with_equal_keys_lie_on_one_node() {
+    let mut session = session(1, "4x1");
+    let tables = [
+        "create table heads (h integer primary key, s text) with (distribution = hashed)",
+        "create table parts (h integer, p integer, s text, primary key (h, p)) with (distribution = 'hashed')",
+        "insert into heads select n, s from t where n < 100000",
+        "insert into parts select n, g, s from t where n < 100000",
+    ];
+    tables.iter().for_each(|sql| run(&mut session, sql));
+    let rows = |session: &mut Session, sql: &str| text_rows(session.execute(sql, &[]).unwrap()).unwrap();
+    // As many as on one node, of each.
+    let nodes = "select node, sum(rows) from storage_info('heads') where column_name = 'h' group by node order by node";
+    let of_heads = rows(&mut session, nodes);
+    assert_eq!(of_heads.len(), 4, "{of_heads:?}");
+    assert_eq!(of_heads, rows(&mut session, &nodes.replace("heads", "parts")));
+    let joined = "select count(*), sum(a.h) from heads a join parts b on a.h = b.h and a.s = b.s";
+    for placement in ["interleaved", "partitioned", "first_touch"] {
+        run(&mut session, &format!("set directory_placement = {placement}"));
+        assert_eq!(rows(&mut session, joined), [["100000", "4999950000"]], "{placement}");
+    }
+    // Its rewriting keeps it, and what is written of it says so.
+    run(&mut session, "alter table heads alter h type bigint");
+    assert_eq!(rows(&mut session, nodes), of_heads);
+    run(&mut session, "set directory_placement = partitioned");
+    assert_eq!(rows(&mut session, joined), [["100000", "4999950000"]]);
+    let refused = |session: &mut Session, sql: &str| session.execute(sql, &[]).map(drop).unwrap_err();
+    let error = refused(&mut session, "create table u (a integer) with (distribution = hashed)");
+    assert_eq!((error.state().0, error.position().is_some()), ("42P16", true));
+    let error = refused(&mut session, "create table u (a integer primary key) with (distribution = round_robin)");
+    assert_eq!((error.state().0, error.get_hint().is_some()), ("22023", true));
+}
+
 #[test]
 fn on_one_node_nothing_is_remote() {
     let mut session = session(2, "1x2");

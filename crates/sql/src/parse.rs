@@ -79,7 +79,7 @@ pub(crate) use cursor::CursorAst;
 pub(crate) use domain::{DomainAction, DomainAst, DomainPart};
 pub(crate) use insert::{InsertForm, Or, Overriding};
 pub(crate) use kept::kept_expression;
-pub(crate) use kin::{KinAction, KinAst, PARTITION_KEY};
+pub(crate) use kin::{DISTRIBUTION, KinAction, KinAst, PARTITION_KEY};
 pub(crate) use like::LikeForm;
 pub(crate) use locking::{LockAst, read as read_locks};
 pub(crate) use macros::{CreateMacroAst, MacroAst};

@@ -411,6 +411,8 @@ pub struct CreateTable {
     pub asked: Vec<Plan>,
     /// By which column its rows are parts of the database.
     pub partition_key: Option<usize>,
+    /// Whether its rows go to NUMA nodes by the hash of the first column of the key, and not where they are loaded.
+    pub is_hashed: bool,
 }
 
 /// What rows of a table may not have twice.

@@ -10,7 +10,7 @@ use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use base::memory::Reservation;
+use base::memory::{Reservation, on_node};
 use base::{Budget, Result};
 use types::{Buffer, Chunk, Column, FreeRows, Physical, SqlType, Str};
 
@@ -278,6 +278,7 @@ impl OpenChunk {
     /// Appends rows, for which there must be room in a chunk.
     pub(crate) fn append(&mut self, chunk: &Chunk, rows: &Rows<'_>) -> Result<()> {
         assert!(rows.len() <= self.room());
+        let _there = on_node(self.node);
         let before = (self.parts(), self.capacity);
         self.make_room(rows.len())?;
         for (column, source) in self.columns.iter_mut().zip(chunk.columns()) {
@@ -346,6 +347,7 @@ impl OpenChunk {
         let needed = self.rows + rows;
         if needed > self.capacity {
             self.layout += 1;
+            let _there = on_node(self.node);
             let capacity = (self.capacity * 4).max(needed.next_power_of_two()).min(CHUNK_ROWS);
             let row: usize = self.columns.iter().map(|c| c.sql_type.physical().size()).sum();
             self.memory.resize(self.memory.bytes() + (capacity - self.capacity) * row)?;

@@ -40,6 +40,7 @@ pub(crate) use window_rows::WindowRows;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, RwLock, Weak};
 
+use base::memory::{OnNode, on_node};
 use base::{Budget, Result};
 use types::{Chunk, ColumnBuilder};
 
@@ -136,6 +137,16 @@ impl Relation {
     pub fn set_partition_key(&self, attribute: Option<usize>) {
         let number = attribute.map_or(0, |attribute| attribute + 1);
         self.partition_key.store(number, std::sync::atomic::Ordering::Relaxed);
+    }
+
+    /// A chunk that is begun for a part of the distribution has its memory there while this lives.
+    fn on_node_of(&self, part: usize) -> Option<OnNode> {
+        matches!(self.distribution, Distribution::Hashed { .. }).then(|| on_node(part as u16))
+    }
+
+    /// Where its rows go.
+    pub fn distribution(&self) -> Distribution {
+        self.distribution
     }
 
     /// An empty relation of a database with this clock. `name` is for error messages; memory is charged to `budget`.

@@ -31,7 +31,7 @@ pub(super) fn alter(environment: &Environment, alter: AlterTable) -> Result<Quer
         references::check_nothing_pending(block, &before, &name.name, "ALTER TABLE")?;
     }
     let schema = schema(&table);
-    let relation = rewrites.then(|| new_relation(environment, &name, schema)).transpose()?;
+    let relation = rewrites.then(|| new_relation(environment, &name, schema, before.distribution())).transpose()?;
     let new = relation.as_ref().unwrap_or(&before);
     new.set_partition_key(before.partition_key().and_then(|attribute| places[attribute]));
     let keys = Keys { new, rewrites, places: &places, dropped: &dropped_keys };

@@ -46,9 +46,14 @@ fn taken(environment: &Environment, name: &ObjectName, mode: IfExists) -> Result
     }
 }
 
-pub(super) fn new_relation(environment: &Environment, name: &ObjectName, schema: Schema) -> Result<Arc<Relation>> {
+pub(super) fn new_relation(
+    environment: &Environment,
+    name: &ObjectName,
+    schema: Schema,
+    distribution: Distribution,
+) -> Result<Arc<Relation>> {
     let shared = &environment.database.0;
-    Relation::of_database(name.name.clone(), schema, Distribution::Local, &shared.budget, &shared.clock)
+    Relation::of_database(name.name.clone(), schema, distribution, &shared.budget, &shared.clock)
 }
 
 fn enter(environment: &Environment, name: &ObjectName, entry: TableEntry, mode: IfExists) -> Result<()> {
@@ -77,7 +82,13 @@ pub(super) fn create_table(environment: &Environment, mut create: CreateTable) -
         return Ok(done);
     }
     ask_all(environment, std::mem::take(&mut create.asked))?;
-    let relation = new_relation(environment, &create.name, schema(&create))?;
+    let distribution = match create.is_hashed {
+        true => {
+            Distribution::Hashed { nodes: environment.database.0.scheduler.placement().topology().node_count() as u16 }
+        }
+        false => Distribution::Local,
+    };
+    let relation = new_relation(environment, &create.name, schema(&create), distribution)?;
     relation.set_partition_key(create.partition_key);
     let computed = create.computed.into_iter().map(|c| Computed { sql: c.sql }).collect();
     let domains = create.columns.iter().map(|c| c.domain.clone()).collect();
@@ -177,7 +188,7 @@ pub(super) fn create_table_as(
         let sql_type = if field.sql_type == SqlType::Null { SqlType::Text } else { field.sql_type };
         attributes.push(Attribute::new(field.name, sql_type, false));
     }
-    let relation = new_relation(environment, name, Schema::new(attributes, Vec::new()))?;
+    let relation = new_relation(environment, name, Schema::new(attributes, Vec::new()), Distribution::Local)?;
     let rows = if with_data { load::fill(environment, &plan, &relation)? } else { 0 };
     let mut table = Table::new(relation);
     table.definition = view.map(|view| {

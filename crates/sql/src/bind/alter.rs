@@ -373,6 +373,7 @@ impl Altered<'_> {
             kinship: Kinship::default(),
             asked: Vec::new(),
             partition_key: None,
+            is_hashed: false,
         };
         Altered {
             values: (0..before.fields.len()).map(Values::Of).collect(),

@@ -14,17 +14,10 @@ use super::sequence::serial;
 use super::statement::fields;
 use super::{Binder, fold, unsupported};
 use crate::bind::parts::Text;
-use crate::parse::PARTITION_KEY;
 use crate::{ColumnDefinition, CreateTable, CreateView, IndexShape, ObjectKind, ObjectName, Statement};
 
 /// Most columns of a table, as in PostgreSQL.
 const MAX_COLUMNS: usize = 1_600;
-
-/// Error 42703 of a partition key that is no column.
-#[cold]
-pub(super) fn no_partition_key(name: &str) -> Error {
-    Error::new(SqlState::UNDEFINED_COLUMN, format!("column \"{name}\" named in partition key does not exist"))
-}
 
 impl Binder<'_> {
     pub(super) fn create_table(&mut self, create: &ast::CreateTable) -> Result<Statement> {
@@ -79,6 +72,7 @@ impl Binder<'_> {
             kinship: Kinship::default(),
             asked: Vec::new(),
             partition_key: None,
+            is_hashed: false,
         };
         self.inherit(create.inherits.as_deref().unwrap_or_default(), &mut table)?;
         let inherited = table.columns.len();
@@ -96,30 +90,11 @@ impl Binder<'_> {
         }
         self.foreign_keys(create, &mut table)?;
         self.constrain(create, &mut table)?;
-        table.partition_key = self.partition_key(&create.table_options, &table)?;
+        self.table_parameters(&create.table_options, &mut table)?;
         if let Some(by) = &create.partition_by {
             table.kinship.partitioned = Some(self.partitioning(by, &table)?);
         }
         Ok(Statement::CreateTable(table))
-    }
-
-    /// The column that `WITH (partition_key = ...)` names.
-    fn partition_key(&self, options: &ast::CreateTableOptions, table: &CreateTable) -> Result<Option<usize>> {
-        let (ast::CreateTableOptions::With(options) | ast::CreateTableOptions::Options(options)) = options else {
-            return Ok(None);
-        };
-        let named = options.iter().find_map(|option| match option {
-            ast::SqlOption::KeyValue { key, value } if fold(key) == PARTITION_KEY => Some((key, value)),
-            _ => None,
-        });
-        let Some((key, value)) = named else { return Ok(None) };
-        let name = match value {
-            ast::Expr::Identifier(column) => fold(column),
-            ast::Expr::Value(value) => value.clone().into_string().unwrap_or_default(),
-            _ => String::new(),
-        };
-        let at = table.columns.iter().position(|column| column.name == name);
-        at.map(Some).ok_or_else(|| no_partition_key(&name).at(self.text.at(key)))
     }
 
     pub(super) fn column_definition(&mut self, column: &ast::ColumnDef, table: &mut CreateTable) -> Result<()> {

@@ -47,6 +47,7 @@ impl Binder<'_> {
             kinship: Kinship::default(),
             asked: Vec::new(),
             partition_key: None,
+            is_hashed: false,
         };
         if let Some(from) = from {
             for column in &from.domains {

@@ -13,6 +13,8 @@ type Result<T> = std::result::Result<T, ParserError>;
 
 /// The parameter of a table that names the column by which its rows are parts of the database.
 pub(crate) const PARTITION_KEY: &str = "partition_key";
+/// And the one that says how they are distributed over NUMA nodes.
+pub(crate) const DISTRIBUTION: &str = "distribution";
 
 /// One of them.
 #[derive(Debug)]

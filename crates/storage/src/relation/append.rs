@@ -245,6 +245,7 @@ impl Worker {
                     let types = relation.schema.attributes().iter().map(|a| a.sql_type);
                     // Where a chunk was filled another one will be, and need not grow.
                     let room = if run.pieces.is_empty() { rows.len() } else { CHUNK_ROWS };
+                    let _there = relation.on_node_of(part);
                     none.insert(OpenChunk::new(types, room, budget)?)
                 }
             };

@@ -93,6 +93,7 @@ impl Relation {
                     }
                     self.skip_to(first.chunk());
                     let types = self.schema.attributes().iter().map(|a| a.sql_type);
+                    let _there = self.on_node_of(*part);
                     let mut open = OpenChunk::new(types, rows.rows(), &self.budget)?;
                     open.append(&rows, &Rows::Range(0..rows.rows()))?;
                     commit.adopt(*part, open);

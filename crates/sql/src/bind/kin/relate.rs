@@ -7,7 +7,7 @@ use sqlparser::ast;
 use super::change::keys_of;
 use super::definition::INVALID_TABLE_DEFINITION;
 use super::{quoted, statement_of, written};
-use crate::bind::definition::no_partition_key;
+use crate::bind::parameters::no_partition_key;
 use crate::bind::parts::PlanBuilder;
 use crate::bind::{Binder, fold};
 use crate::parse::{KinAction, KinAst};
