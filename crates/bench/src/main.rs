@@ -27,6 +27,7 @@ mod sums;
 mod tpch;
 mod traces;
 mod transactions;
+mod variants;
 mod windows;
 
 use std::path::PathBuf;
@@ -112,6 +113,8 @@ enum Command {
     Morsels,
     /// Times TPC-H while another process hogs one core, with morsels and with equal parts made beforehand.
     Interference(interference::InterferenceOptions),
+    /// Times TPC-H with features of the dispatcher turned off one by one.
+    Variants(variants::VariantsOptions),
     /// Counts the rows that build and probe in TPC-H's joins, and times pipelines side by side.
     Joins(DataOptions),
     /// Times TPC-H in 1 to 64 streams, and shows a query that joins another one.
@@ -184,6 +187,7 @@ fn main() -> ExitCode {
         Command::Service(options) => service::run(&options),
         Command::Morsels => morsels::run(),
         Command::Interference(options) => interference::run(&options),
+        Command::Variants(options) => variants::run(&options),
         Command::Joins(options) => joins::run(&options),
         Command::Streams(options) => streams::run(&options),
         Command::Replay(options) => replay::run(&options),

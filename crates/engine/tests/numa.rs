@@ -44,6 +44,23 @@ fn tables_are_on_the_nodes_of_their_writers_and_read_there() {
     assert!(local > 0 && (nodes > 1 || remote == 0), "{local} and {remote}");
 }
 
+/// Whoever loads it, and frozen or not: as many rows of two tables with the same keys on each node.
+#[test]
+fn hashed_tables_lie_where_their_keys_belong() {
+    let (mut session, nodes) = session();
+    rows(&mut session, "create table heads (n bigint primary key, g integer) with (distribution = hashed)");
+    rows(&mut session, "create table parts (n bigint, g integer, primary key (n, g)) with (distribution = hashed)");
+    rows(&mut session, "insert into heads select n, g from source");
+    rows(&mut session, "insert into parts select n, g from source order by g");
+    let on = "select node, sum(rows) from storage_info('heads') where column_name = 'n' group by node order by node";
+    let of_heads = rows(&mut session, on);
+    assert_eq!(of_heads.len() as i64, nodes, "{of_heads:?}");
+    assert_eq!(of_heads, rows(&mut session, &on.replace("heads", "parts")));
+    rows(&mut session, "set directory_placement = partitioned");
+    let joined = "select count(*), sum(a.g * b.g) from heads a join parts b on a.n = b.n";
+    assert_eq!(rows(&mut session, joined), rows(&mut session, "select count(*), sum(g * g) from source"));
+}
+
 #[test]
 fn joins_give_the_same_rows_wherever_their_tables_are() {
     let (mut session, _) = session();
