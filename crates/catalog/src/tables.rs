@@ -20,7 +20,6 @@ pub const TEMPORARY_SCHEMA: &str = "pg_temp";
 const DEFAULT_SCHEMA_ALIAS: &str = "main";
 
 const INVALID_SCHEMA_NAME: SqlState = SqlState("3F000");
-const INVALID_TABLE_DEFINITION: SqlState = SqlState("42P16");
 
 /// A view: the text of its query, bound anew by each statement that names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -405,7 +404,7 @@ impl Catalog {
                     }
                     Kind::View => {
                         let message = "cannot change names or types of a view's columns, nor drop one";
-                        return Err(Error::new(INVALID_TABLE_DEFINITION, message).hint("use DROP VIEW first"));
+                        return Err(Error::new(SqlState::INVALID_TABLE_DEFINITION, message).hint("use DROP VIEW first"));
                     }
                 },
                 (None, _) | (Some(_), IfExists::Replace) => {}

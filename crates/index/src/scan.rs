@@ -180,9 +180,13 @@ impl<P: Protocol, R: RowKeys> Scan<'_, '_, P, R> {
         // SAFETY: it was in the tree when it was loaded, and the reader's guard is older.
         let node = unsafe { link.follow::<'_>() };
         // Before its level is known, which mostly is this one.
-        let guess = if self.up { symbol(self.lower.key, depth) } else { symbol(self.upper.key, depth) };
-        let guess = guess.map_or(if self.up { 0 } else { LAST as u16 }, u16::from);
-        node.fetch(if self.up { guess..=guess + BLOCK as u16 } else { guess.saturating_sub(BLOCK as u16)..=guess });
+        let (key, is_edge, end) = match self.up {
+            true => (self.lower.key, on.lower, 0),
+            false => (self.upper.key, on.upper, LAST as u16),
+        };
+        let begin = symbol(key, depth).filter(|_| is_edge).map_or(end, |byte| u16::from(byte) + 1);
+        let block = BLOCK as u16;
+        node.fetch(if self.up { begin..=begin + block } else { begin.saturating_sub(block)..=begin });
         let level = node.level();
         if on.lower {
             match self.compare(node, depth, self.lower.key) {

@@ -179,8 +179,9 @@ impl<'g, W> Node<'g, W> {
             Kind::N4 => {}
             Kind::N16 | Kind::N48 => lines(LINE..self.kind.bytes::<W>()),
             Kind::N256 => {
-                let slot =
-                    |symbol: u16| size_of::<Head<W>>() + size_of::<Slot<W>>() * usize::from(symbol.clamp(1, LAST));
+                let slot = |symbol: u16| {
+                    size_of::<Head<W>>() + size_of::<Slot<W>>() * (usize::from(symbol.clamp(1, LAST)) - 1)
+                };
                 lines(slot(*symbols.start())..slot(*symbols.end()) + LINE);
             }
         }

@@ -28,7 +28,6 @@ use crate::parse::identity::{IdentityChange, identity_change};
 use crate::parse::kept_expression;
 use crate::{AlterTable, ColumnDefinition, ComputedColumn, CreateTable, ObjectName, Statement, Table};
 
-const INVALID_TABLE_DEFINITION: SqlState = SqlState("42P16");
 const NOT_IN_PREREQUISITE_STATE: SqlState = SqlState("55000");
 
 /// A table on its way from what it was to what it will be.
@@ -534,7 +533,10 @@ impl Altered<'_> {
             return Err(Error::new(SqlState::SYNTAX_ERROR, message));
         }
         if self.table.primary_key.contains(&at) {
-            return Err(Error::new(INVALID_TABLE_DEFINITION, format!("column \"{name}\" is in a primary key")));
+            return Err(Error::new(
+                SqlState::INVALID_TABLE_DEFINITION,
+                format!("column \"{name}\" is in a primary key"),
+            ));
         }
         self.table.columns[at].nullable = true;
         Ok(())

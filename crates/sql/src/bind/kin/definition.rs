@@ -18,7 +18,6 @@ use crate::bind::{Binder, Bound, fold, unsupported};
 use crate::{CreateTable, ObjectName, Resolved, Statement, Table};
 
 const INVALID_OBJECT_DEFINITION: SqlState = SqlState("42P17");
-pub(super) const INVALID_TABLE_DEFINITION: SqlState = SqlState("42P16");
 
 impl Binder<'_> {
     /// What PARTITION BY says of a table whose columns are known.
@@ -290,13 +289,13 @@ impl Binder<'_> {
     fn bound(&mut self, values: &ForValues, by: &Partitioning, position: Option<u32>) -> Result<PartitionBound> {
         let wrong = |what: &str| {
             let message = format!("invalid bound specification for a {what} partition");
-            Error::new(INVALID_TABLE_DEFINITION, message).at(position)
+            Error::new(SqlState::INVALID_TABLE_DEFINITION, message).at(position)
         };
         let strategy = by.strategy.name().to_lowercase();
         Ok(match (values, by.strategy) {
             (ForValues::Default, Strategy::Hash) => {
                 let message = "a hash-partitioned table may not have a default partition";
-                return Err(Error::new(INVALID_TABLE_DEFINITION, message).at(position));
+                return Err(Error::new(SqlState::INVALID_TABLE_DEFINITION, message).at(position));
             }
             (ForValues::Default, _) => PartitionBound::Default,
             (ForValues::In(values), Strategy::List) => {
@@ -315,7 +314,7 @@ impl Binder<'_> {
                         0 => "modulus for hash partition must be an integer value greater than zero",
                         _ => "remainder for hash partition must be less than modulus",
                     };
-                    return Err(Error::new(INVALID_TABLE_DEFINITION, message).at(position));
+                    return Err(Error::new(SqlState::INVALID_TABLE_DEFINITION, message).at(position));
                 }
                 PartitionBound::Hash { modulus: *modulus, remainder: *remainder }
             }
@@ -323,7 +322,7 @@ impl Binder<'_> {
                 for (what, limits) in [("FROM", from), ("TO", to)] {
                     if limits.len() != by.keys.len() {
                         let message = format!("{what} must specify exactly one value per partitioning column");
-                        return Err(Error::new(INVALID_TABLE_DEFINITION, message).at(position));
+                        return Err(Error::new(SqlState::INVALID_TABLE_DEFINITION, message).at(position));
                     }
                 }
                 let (from, to) = (self.limits(from, by, position)?, self.limits(to, by, position)?);
@@ -352,7 +351,7 @@ impl Binder<'_> {
                     Some(value) => Limit::Value(value),
                     None => {
                         let message = "cannot specify NULL in range bound";
-                        return Err(Error::new(INVALID_TABLE_DEFINITION, message).at(position));
+                        return Err(Error::new(SqlState::INVALID_TABLE_DEFINITION, message).at(position));
                     }
                 },
             });

@@ -5,7 +5,6 @@ use catalog::{Bound as PartitionBound, Field, Kinship};
 use sqlparser::ast;
 
 use super::change::keys_of;
-use super::definition::INVALID_TABLE_DEFINITION;
 use super::{quoted, statement_of, written};
 use crate::bind::parameters::no_partition_key;
 use crate::bind::parts::PlanBuilder;
@@ -343,11 +342,11 @@ impl Binder<'_> {
                 if verb != "rename" && keys.contains(&fold(ident)) {
                     let message =
                         format!("cannot {verb} column \"{}\" because it is part of the partition key", fold(ident));
-                    return Err(Error::new(INVALID_TABLE_DEFINITION, message).at(self.text.at(ident)));
+                    return Err(Error::new(SqlState::INVALID_TABLE_DEFINITION, message).at(self.text.at(ident)));
                 }
                 if of_parents.iter().any(|field| field.name == fold(ident)) {
                     let message = format!("cannot {verb} inherited column \"{}\"", fold(ident));
-                    return Err(Error::new(INVALID_TABLE_DEFINITION, message).at(self.text.at(ident)));
+                    return Err(Error::new(SqlState::INVALID_TABLE_DEFINITION, message).at(self.text.at(ident)));
                 }
             }
         }
