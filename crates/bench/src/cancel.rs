@@ -11,6 +11,7 @@ use engine::{Call, Database, Session};
 use tpch::QUERIES;
 
 use crate::DataOptions;
+use crate::plot::{Chart, PlotOption};
 use crate::tpch::{millis, open, prepare, source};
 use phases::{Files, PHASES};
 
@@ -50,6 +51,8 @@ pub(crate) struct CancelOptions {
     /// The longest that a statement is let run.
     #[arg(long, default_value_t = 500)]
     most_ms: u64,
+    #[command(flatten)]
+    plot: PlotOption,
 }
 
 /// From requests to answers, and requests that came when the statement had ended.
@@ -94,23 +97,31 @@ pub(crate) fn run(options: &CancelOptions) -> Result<bool> {
         let query = number % QUERIES.len();
         stop(&mut session, QUERIES[query].sql, lengths[query].mul_f64(random.fraction()), &mut times)?;
     }
-    let mut right = times.report("TPC-H");
+    let mut charts = Vec::new();
+    let mut right = times.report("TPC-H", &mut charts);
     for ((name, sql), length) in HARD.iter().zip(&lengths[QUERIES.len()..]) {
         let mut times = Times::default();
         for _ in 0..options.hard {
             stop(&mut session, sql, length.mul_f64(random.fraction()), &mut times)?;
         }
-        right &= times.report(name);
+        right &= times.report(name, &mut charts);
     }
     let after = settled(session.database());
     println!("memory: {before} bytes before, {after} after");
     // Those that end all the same leave plans and code behind.
-    right &= stop_phases(&mut session, options, longest, &mut random)?;
+    right &= stop_phases(&mut session, options, longest, &mut random, &mut charts)?;
+    options.plot.write("From requests to answers", &["requests that were answered"], &charts, false)?;
     Ok(right && after == before)
 }
 
 /// Stops statements in their phases outside of morsels.
-fn stop_phases(session: &mut Session, options: &CancelOptions, longest: Duration, random: &mut Random) -> Result<bool> {
+fn stop_phases(
+    session: &mut Session,
+    options: &CancelOptions,
+    longest: Duration,
+    random: &mut Random,
+    charts: &mut Vec<Chart>,
+) -> Result<bool> {
     let files = Files::new()?;
     let mut right = true;
     for (name, make) in PHASES {
@@ -118,7 +129,7 @@ fn stop_phases(session: &mut Session, options: &CancelOptions, longest: Duration
         for number in 0..options.phases {
             stop(session, &make(number, &files.0), longest.mul_f64(random.fraction()), &mut times)?;
         }
-        right &= times.report(name);
+        right &= times.report(name, charts);
     }
     Ok(right)
 }
@@ -191,9 +202,12 @@ fn settled(database: &Database) -> usize {
 }
 
 impl Times {
-    /// Prints them; whether no request was lost.
-    fn report(&mut self, what: &str) -> bool {
+    /// Prints them, and draws how many were answered within which time; whether no request was lost.
+    fn report(&mut self, what: &str, charts: &mut Vec<Chart>) -> bool {
         self.stopped.sort_unstable();
+        let parts = (1..=self.stopped.len()).map(|number| 100.0 * number as f64 / self.stopped.len() as f64);
+        let line = self.stopped.iter().map(|time| millis(*time)).zip(parts).collect();
+        charts.push(Chart { name: format!("{what}: % by ms"), lines: vec![line] });
         let at = |part: f64| {
             let number = (self.stopped.len().max(1) - 1) as f64 * part;
             self.stopped.get(number as usize).copied().map_or(0.0, millis)

@@ -12,13 +12,12 @@ mod keys;
 mod measure;
 mod simulate;
 
-use std::path::PathBuf;
 use std::process::Command;
 
 use base::{Error, Result, SqlState};
 use clap::Args;
 
-use crate::plot::{self, Chart};
+use crate::plot::{Chart, PlotOption};
 use contenders::CONTENDERS;
 use keys::Kind;
 
@@ -58,9 +57,8 @@ pub(crate) struct IndexOptions {
     /// Ten cores with twenty threads instead, simulated.
     #[arg(long)]
     simulate: bool,
-    /// File for a picture.
-    #[arg(long)]
-    plot: Option<PathBuf>,
+    #[command(flatten)]
+    plot: PlotOption,
     /// Run one measurement in this process.
     #[arg(long, hide = true)]
     inside: bool,
@@ -75,7 +73,7 @@ impl IndexOptions {
 
     /// A picture, if one is asked for.
     fn draw(&self, title: &str, names: &[&str], charts: &[Chart]) -> Result<()> {
-        self.plot.as_ref().map_or(Ok(()), |file| plot::write(file, title, names, charts, false))
+        self.plot.write(title, names, charts, false)
     }
 }
 

@@ -11,6 +11,8 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use tpch::QUERIES;
 
 use crate::DataOptions;
+use crate::paired::Interval;
+use crate::plot::{Chart, PlotOption};
 use crate::tpch::{millis, open, prepare, source};
 
 /// A run.
@@ -18,12 +20,14 @@ use crate::tpch::{millis, open, prepare, source};
 pub(crate) struct InterferenceOptions {
     #[command(flatten)]
     pub data: DataOptions,
-    /// Rounds of all queries in each way, in turns; medians count.
+    /// Rounds of all queries in each way, in turns.
     #[arg(long, default_value_t = 7)]
     pub rounds: usize,
     /// Be the process that hogs a core.
     #[arg(long, hide = true)]
     pub hog: bool,
+    #[command(flatten)]
+    pub plot: PlotOption,
 }
 
 /// Another process that hogs the last core that this one may use, until it is dropped.
@@ -86,18 +90,26 @@ pub(crate) fn run(options: &InterferenceOptions) -> Result<bool> {
     let cores = sched_getaffinity(None).map_or(1, |allowed| allowed.count()) as f64;
     let left = (cores - 0.5) / cores;
     println!("{cores} cores, of which another process takes half of one: {:.1}% are left", 100.0 * left);
-    println!("{:<10} {:>10} {:>10} {:>8} {:>18}", "division", "alone ms", "beside ms", "slower", "beyond its share");
+    println!("{:<10} {:>10} {:>10} {:>28} {:>28}", "division", "alone ms", "beside ms", "slower", "beyond its share");
     for (division, [alone, beside]) in divisions.iter().zip(&mut times) {
-        let (alone, beside) = (median(alone), median(beside));
-        let slower = beside.as_secs_f64() / alone.as_secs_f64();
+        let ratios = beside.iter().zip(&*alone).map(|(beside, alone)| beside.as_secs_f64() / alone.as_secs_f64());
+        let slower = Interval::of(ratios.collect());
         println!(
-            "{division:<10} {:>10.1} {:>10.1} {:>7.1}% {:>17.1}%",
-            millis(alone),
-            millis(beside),
-            100.0 * (slower - 1.0),
-            100.0 * (slower * left - 1.0)
+            "{division:<10} {:>10.1} {:>10.1} {:>28} {:>28}",
+            millis(median(&mut alone.clone())),
+            millis(median(&mut beside.clone())),
+            slower.percent(),
+            slower.times(left).percent()
         );
     }
+    let rounds =
+        |times: &Vec<Duration>| times.iter().enumerate().map(|(at, time)| (at as f64 + 1.0, millis(*time))).collect();
+    let chart = |(division, times): (&&str, &[Vec<Duration>; 2])| Chart {
+        name: format!("{division}: ms by round"),
+        lines: times.iter().map(rounds).collect(),
+    };
+    let charts: Vec<_> = divisions.iter().zip(&times).map(chart).collect();
+    options.plot.write("Interference", &["alone", "beside another process"], &charts, true)?;
     Ok(true)
 }
 

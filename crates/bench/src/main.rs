@@ -17,6 +17,7 @@ mod limits;
 mod memory;
 mod morsels;
 mod numbers;
+mod paired;
 mod planning;
 mod plot;
 mod replay;
@@ -110,15 +111,17 @@ enum Command {
     /// Times short queries that come at random times beside endless long ones.
     Service(service::ServiceOptions),
     /// Times scans by the size of their morsels, claims that are stolen, and how nearly workers finish together.
-    Morsels,
+    Morsels(plot::PlotOption),
     /// Times TPC-H while another process hogs one core, with morsels and with equal parts made beforehand.
     Interference(interference::InterferenceOptions),
     /// Times TPC-H with features of the dispatcher turned off one by one.
     Variants(variants::VariantsOptions),
+    /// Times TPC-H in two ways, in pairs of runs: what a setting costs, with an interval.
+    Paired(paired::PairedOptions),
     /// Counts the rows that build and probe in TPC-H's joins, and times pipelines side by side.
     Joins(DataOptions),
     /// Times TPC-H in 1 to 64 streams, and shows a query that joins another one.
-    Streams(DataOptions),
+    Streams(streams::StreamsOptions),
     /// Replays recorded queries on machines with many cores: figures of the thesis's chapter 4.
     Replay(replay::ReplayOptions),
     /// Stops TPC-H's queries, and hard ones, at random moments: how soon they end, and what they leave.
@@ -185,9 +188,10 @@ fn main() -> ExitCode {
         Command::Ycsb(options) => transactions::ycsb::run(&options),
         Command::Smallbank(options) => transactions::smallbank::run(&options),
         Command::Service(options) => service::run(&options),
-        Command::Morsels => morsels::run(),
+        Command::Morsels(plot) => morsels::run(&plot),
         Command::Interference(options) => interference::run(&options),
         Command::Variants(options) => variants::run(&options),
+        Command::Paired(options) => paired::run(&options),
         Command::Joins(options) => joins::run(&options),
         Command::Streams(options) => streams::run(&options),
         Command::Replay(options) => replay::run(&options),

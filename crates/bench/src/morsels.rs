@@ -10,6 +10,7 @@ use engine::{Config, Database, Session};
 use scheduler::{Claim, Cutting, Wanted, WorkerId};
 
 use crate::numbers;
+use crate::plot::{Chart, PlotOption};
 use crate::tpch::millis;
 use crate::traces::{self, Span};
 
@@ -27,7 +28,7 @@ const FINISHES: usize = 9;
 const TRACED: u64 = 1000;
 const CLAIMS: u64 = 1 << 20;
 
-pub(crate) fn run() -> Result<bool> {
+pub(crate) fn run(plot: &PlotOption) -> Result<bool> {
     for (adapts, sizes) in [(false, "one size"), (true, "adapted")] {
         let [own, two, most] = [1, 2, 64].map(|lanes| claim(lanes, adapts));
         println!(
@@ -35,6 +36,7 @@ pub(crate) fn run() -> Result<bool> {
         );
     }
     let file = std::env::temp_dir().join(format!("morsel-sizes-{}.json", std::process::id()));
+    let mut lines = Vec::new();
     for threads in [1, 2] {
         println!("\n{QUERY}, 10^{DIGITS} rows, {threads} workers");
         println!("{:>10} {:>10} {:>8} {:>12} {:>12}", "morsel", "ms", "lost", "spread us", "longest us");
@@ -45,6 +47,8 @@ pub(crate) fn run() -> Result<bool> {
             let finish = if size >= TRACED { photo_finish(&mut session, &file)? } else { (f64::NAN, f64::NAN) };
             times.push((size.to_string(), time, finish));
         }
+        let power = |size: &u64| (*size as f64).log10();
+        lines.push(SIZES.iter().map(power).zip(times.iter().map(|(_, time, _)| millis(*time))).collect());
         let mut session = open(threads, None)?;
         times.push(("adapted".into(), best(&mut session, QUERY)?, photo_finish(&mut session, &file)?));
         let mut session = open(threads, Some(SIZES[5]))?;
@@ -57,6 +61,8 @@ pub(crate) fn run() -> Result<bool> {
         }
     }
     let _ = std::fs::remove_file(&file);
+    let chart = Chart { name: "ms by the logarithm of a morsel's rows".into(), lines };
+    plot.write("Sizes of morsels", &["one worker", "two workers"], &[chart], false)?;
     Ok(true)
 }
 

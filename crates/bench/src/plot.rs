@@ -1,7 +1,7 @@
 //! Pages of small charts: a line for each of what is compared, all of a page under the same names and colours.
 
 use std::fmt::Write;
-use std::path::Path;
+use std::path::PathBuf;
 
 use base::{Error, Result, SqlState};
 
@@ -36,10 +36,21 @@ impl Ends {
     }
 }
 
-/// Writes a page. With `alike`, all charts have the same axes.
-pub(crate) fn write(file: &Path, title: &str, names: &[&str], charts: &[Chart], alike: bool) -> Result<()> {
-    let failed = |e: std::io::Error| Error::new(SqlState::IO_ERROR, format!("{}: {e}", file.display()));
-    std::fs::write(file, page(title, names, charts, alike)).map_err(failed)
+/// Where the picture goes, if one is asked for.
+#[derive(clap::Args, Clone, Debug)]
+pub(crate) struct PlotOption {
+    /// File for a picture (HTML).
+    #[arg(long)]
+    plot: Option<PathBuf>,
+}
+
+impl PlotOption {
+    /// Writes a page. With `alike`, all charts have the same axes.
+    pub(crate) fn write(&self, title: &str, names: &[&str], charts: &[Chart], alike: bool) -> Result<()> {
+        let Some(file) = &self.plot else { return Ok(()) };
+        let failed = |e: std::io::Error| Error::new(SqlState::IO_ERROR, format!("{}: {e}", file.display()));
+        std::fs::write(file, page(title, names, charts, alike)).map_err(failed)
+    }
 }
 
 fn page(title: &str, names: &[&str], charts: &[Chart], alike: bool) -> String {

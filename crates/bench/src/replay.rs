@@ -2,6 +2,7 @@
 //! queries, run once, on machines that are described.
 
 mod machine;
+mod played;
 mod recording;
 mod simulate;
 #[cfg(test)]
@@ -13,11 +14,11 @@ use std::path::PathBuf;
 
 use base::{Error, Random, Result};
 use engine::{Config, Database, Session};
-use scheduler::Topology;
+use scheduler::{Seats, Topology};
 use tpch::QUERIES;
 
 use crate::DataOptions;
-use crate::plot::{self, Chart};
+use crate::plot::{Chart, PlotOption};
 use crate::tpch::{prepare, source};
 use machine::Machine;
 use recording::Query;
@@ -46,9 +47,11 @@ pub(crate) struct ReplayOptions {
     /// Workers.
     #[arg(long, value_delimiter = ',', default_value = "1,2,4,8,16,32,48,64")]
     workers: Vec<usize>,
-    /// File for a picture of the speed-ups.
+    /// A further machine, as `8x16` or `8x16:ring`, of nodes and links like the thesis's.
     #[arg(long)]
-    plot: Option<PathBuf>,
+    topology: Option<String>,
+    #[command(flatten)]
+    plot: PlotOption,
 }
 
 const AWARE: Policy = Policy { memory: Memory::Aware, is_static: false };
@@ -80,27 +83,33 @@ pub(crate) fn run(options: &ReplayOptions) -> Result<bool> {
     drop(session);
     let is_tpch = options.folder.is_none();
     println!("recorded: morsels of {} rows, each {} times", options.morsel_rows, options.repeat);
-    let machines = [Machine::nehalem(), Machine::sandy_bridge()];
+    let mut machines = vec![Machine::nehalem(), Machine::sandy_bridge()];
+    machines.extend(options.topology.as_deref().map(Machine::described).transpose()?);
     for machine in &machines {
         speed_ups(machine, &recorded, is_tpch);
         placements(machine, &recorded);
     }
-    remote_shares(&machines, &recorded, is_tpch);
+    remote_shares((&machines[0], &machines[1]), &recorded, is_tpch);
+    if let Some(machine) = machines.get(2) {
+        remote_shares((machine, machine), &recorded, is_tpch);
+    }
+    if is_tpch {
+        let most = options.workers.iter().copied().max().unwrap_or(1);
+        played::print(&prepare(&options.data)?, source(&options.data), most)?;
+    }
     interference(&machines[0], &recorded);
     streams(&machines[0], &recorded);
-    if let Some(file) = &options.plot {
-        let of = |variant: &Policy| curves(&machines[0], &recorded, *variant);
-        let variants: Vec<_> = VARIANTS.iter().map(|(_, policy)| of(policy)).collect();
-        let queries = recorded.values().next().into_iter().flatten().enumerate();
-        let points = |curve: &Vec<f64>| recorded.keys().map(|&x| x as f64).zip(curve.iter().copied()).collect();
-        let charts: Vec<_> = queries
-            .map(|(at, query)| Chart {
-                name: query.name.clone(),
-                lines: variants.iter().map(|curves| points(&curves[at])).collect(),
-            })
-            .collect();
-        plot::write(file, "Speed-ups", &VARIANTS.map(|(name, _)| name), &charts, true)?;
-    }
+    let of = |variant: &Policy| curves(&machines[0], &recorded, *variant);
+    let variants: Vec<_> = VARIANTS.iter().map(|(_, policy)| of(policy)).collect();
+    let queries = recorded.values().next().into_iter().flatten().enumerate();
+    let points = |curve: &Vec<f64>| recorded.keys().map(|&x| x as f64).zip(curve.iter().copied()).collect();
+    let charts: Vec<_> = queries
+        .map(|(at, query)| Chart {
+            name: query.name.clone(),
+            lines: variants.iter().map(|curves| points(&curves[at])).collect(),
+        })
+        .collect();
+    options.plot.write("Speed-ups", &VARIANTS.map(|(name, _)| name), &charts, true)?;
     Ok(true)
 }
 
@@ -140,7 +149,7 @@ fn queries(options: &ReplayOptions) -> Result<Vec<(String, String)>> {
 
 /// The quickest of some recordings.
 fn best(session: &mut Session, options: &ReplayOptions, name: &str, sql: &str, workers: usize) -> Result<Query> {
-    let record = |_| Ok(Query::of(name, &session.record(sql, workers)?));
+    let record = |_| Ok(Query::of(name, &session.record(sql, workers, Seats::Own)?));
     let recordings = (0..options.runs.max(1)).map(record).collect::<Result<Vec<_>>>()?;
     let quickest = recordings.into_iter().min_by(|a, b| time(a).total_cmp(&time(b)));
     Ok(quickest.expect("at least one").repeated(options.repeat))
@@ -194,7 +203,7 @@ fn speed_ups(machine: &Machine, recorded: &Recorded, is_tpch: bool) {
         let limit = time(&first[at]) / query.critical();
         print!("{:8} {} {limit:8.0}", query.name, curve.join(" "));
         all[1..].iter().for_each(|variant| print!(" {:7.1}", last(variant)));
-        println!(" {:>7}", if is_tpch { thesis::speed_up(machine.name, at) } else { String::new() });
+        println!(" {:>7}", if is_tpch { thesis::speed_up(&machine.name, at) } else { String::new() });
     }
     for ((name, _), variant) in VARIANTS.iter().zip(&all) {
         let mean = |at: usize| geometric_mean(variant.iter().map(move |curve| curve[at]));
@@ -218,16 +227,19 @@ fn placements(machine: &Machine, recorded: &Recorded) {
 }
 
 /// Tables 4.1 and 4.3: shares of bytes from other nodes, and on the ring from two hops away.
-fn remote_shares(machines: &[Machine; 2], recorded: &Recorded, is_tpch: bool) {
+fn remote_shares((machine, ring): (&Machine, &Machine), recorded: &Recorded, is_tpch: bool) {
     let (&workers, queries) = recorded.last_key_value().expect("a number of workers");
-    println!("\nremote bytes in percent, {workers} workers; of them two hops away in the ring");
+    println!(
+        "\nremote bytes in percent, {workers} workers of {}; of them two hops away in {}",
+        machine.name, ring.name
+    );
     println!(
         "{:8} {:>7} {:>11} {:>7} {:>7} {:>7} {:>9}",
-        "", "aware", "interleaved", "system", "thesis", "ring", "two hops"
+        "", "aware", "interleaved", "system", "thesis", "there", "two hops"
     );
     for (at, query) in queries.iter().enumerate() {
-        let remote = |policy| 100.0 * alone(&machines[0], query, workers, policy).remote();
-        let ring = alone(&machines[1], query, workers, AWARE);
+        let remote = |policy| 100.0 * alone(machine, query, workers, policy).remote();
+        let on_ring = alone(ring, query, workers, AWARE);
         let known = if is_tpch { thesis::TPCH_REMOTE.get(at) } else { thesis::SSB_REMOTE.get(at) };
         println!(
             "{:8} {:7.1} {:11.1} {:7.1} {:>7} {:7.1} {:9.1}",
@@ -236,8 +248,8 @@ fn remote_shares(machines: &[Machine; 2], recorded: &Recorded, is_tpch: bool) {
             remote(INTERLEAVED),
             remote(SYSTEM),
             known.map_or(String::new(), u32::to_string),
-            100.0 * ring.remote(),
-            100.0 * ring.far()
+            100.0 * on_ring.remote(),
+            100.0 * on_ring.far()
         );
     }
 }

@@ -11,6 +11,7 @@ use base::{Error, Random, Result, SqlState};
 use engine::{Config, Database, Session};
 
 use crate::numbers;
+use crate::plot::{Chart, PlotOption};
 use crate::tpch::millis;
 
 /// Long queries at once.
@@ -56,6 +57,8 @@ pub(crate) struct ServiceOptions {
     /// The priority of the short queries.
     #[arg(long, default_value_t = 100)]
     priority: u32,
+    #[command(flatten)]
+    plot: PlotOption,
 }
 
 /// What a measurement has found.
@@ -88,7 +91,10 @@ pub(crate) fn run(options: &ServiceOptions) -> Result<bool> {
         "beside", "load", "queries", "p50 ms", "p99 ms", "worst ms", "p50 x", "p99 x", "long"
     );
     let mut bases = Vec::new();
+    let (mut names, mut lines) = (Vec::new(), [Vec::new(), Vec::new()]);
     for (name, long) in BESIDE.iter().filter(|(name, _)| wanted(options, name)) {
+        names.push(*name);
+        lines.iter_mut().for_each(|lines| lines.push(Vec::new()));
         for (at, &load) in options.load.iter().enumerate() {
             let found = measure(&database, options, long, alone.as_secs_f64() * 100.0 / f64::from(load))?;
             let (p50, p99) = (found.at(0.5), found.at(0.99));
@@ -104,8 +110,13 @@ pub(crate) fn run(options: &ServiceOptions) -> Result<bool> {
                 p99 / base99,
                 found.long * 100.0
             );
+            let of_name = lines.iter_mut().filter_map(|lines| lines.last_mut());
+            of_name.zip([p50, p99]).for_each(|(line, time)| line.push((f64::from(load), time)));
         }
     }
+    let charts = ["p50", "p99"].map(|part| format!("{part} of short queries, ms, by load in percent"));
+    let charts: Vec<_> = charts.into_iter().zip(lines).map(|(name, lines)| Chart { name, lines }).collect();
+    options.plot.write("Short queries beside long ones", &names, &charts, false)?;
     Ok(true)
 }
 

@@ -8,8 +8,18 @@ use engine::{Database, Session};
 use tpch::{QUERIES, Query};
 
 use crate::DataOptions;
+use crate::plot::{Chart, PlotOption};
 use crate::tpch::{open, prepare, source};
 use crate::traces::{self, Span};
+
+/// A run.
+#[derive(clap::Args, Clone, Debug)]
+pub(crate) struct StreamsOptions {
+    #[command(flatten)]
+    data: DataOptions,
+    #[command(flatten)]
+    plot: PlotOption,
+}
 
 /// Streams at once.
 const STREAMS: [usize; 7] = [1, 2, 4, 8, 16, 32, 64];
@@ -18,7 +28,7 @@ const QUERIES_AT_LEAST: usize = 4 * 22;
 /// Pieces of time in which workers are counted.
 const PIECES: usize = 16;
 
-pub(crate) fn run(options: &DataOptions) -> Result<bool> {
+pub(crate) fn run(StreamsOptions { data: options, plot }: &StreamsOptions) -> Result<bool> {
     let folder = prepare(options)?;
     let mut session = open(options)?;
     tpch::load(&mut session, &folder, source(options), |_| {})?;
@@ -33,7 +43,11 @@ pub(crate) fn run(options: &DataOptions) -> Result<bool> {
     for (count, (queries, rate)) in STREAMS.iter().zip(&rates) {
         println!("{count:7} {queries:8} {rate:10.1} {:7.1}%", 100.0 * rate / best);
     }
-    elasticity(&mut session)
+    let points = STREAMS.iter().map(|&count| count as f64).zip(rates.iter().map(|(_, rate)| *rate));
+    let rates = Chart { name: "queries a second by streams".into(), lines: vec![points.collect()] };
+    let workers = elasticity(&mut session)?;
+    plot.write("Streams", &["all queries, or Q13", "Q14"], &[rates, workers], false)?;
+    Ok(true)
 }
 
 fn ask(session: &mut Session, query: &Query) -> Result<()> {
@@ -63,7 +77,7 @@ fn throughput(database: &Database, streams: usize) -> Result<(usize, f64)> {
 }
 
 /// Q13, and Q14 beside it from a third of its time on: what each has of the workers.
-fn elasticity(session: &mut Session) -> Result<bool> {
+fn elasticity(session: &mut Session) -> Result<Chart> {
     let (first, second) = (&QUERIES[12], &QUERIES[13]);
     let begin = Instant::now();
     ask(session, first)?;
@@ -89,12 +103,15 @@ fn elasticity(session: &mut Session) -> Result<bool> {
     let to = spans.iter().map(|span| span.end).fold(from, f64::max);
     let piece = (to - from) / PIECES as f64;
     let numbers = traces::queries(&spans);
+    let mut lines = vec![Vec::new(); numbers.len()];
     for at in 0..PIECES {
         let (begin, end) = (from + at as f64 * piece, from + (at + 1) as f64 * piece);
         let within = |span: &Span| (span.end.min(end) - span.begin.max(begin)).max(0.0);
         let workers = |query: &u64| spans.iter().filter(|span| span.query == *query).map(within).sum::<f64>() / piece;
-        let each: Vec<String> = numbers.iter().map(|query| format!("{:6.2}", workers(query))).collect();
-        println!("{:8.2} {}", (begin - from) / 1e3, each.join(" "));
+        let each: Vec<f64> = numbers.iter().map(workers).collect();
+        let shown: Vec<String> = each.iter().map(|workers| format!("{workers:6.2}")).collect();
+        println!("{:8.2} {}", (begin - from) / 1e3, shown.join(" "));
+        lines.iter_mut().zip(each).for_each(|(line, workers)| line.push(((begin - from) / 1e3, workers)));
     }
-    Ok(true)
+    Ok(Chart { name: "workers by ms".into(), lines })
 }

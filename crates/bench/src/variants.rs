@@ -1,7 +1,6 @@
 //! TPC-H by real workers with features of the dispatcher turned off one by one (thesis, figure 4.12); `replay` has more workers than the
 //! machine.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use base::Result;
@@ -11,7 +10,7 @@ use scheduler::Topology;
 use tpch::QUERIES;
 
 use crate::DataOptions;
-use crate::plot::{self, Chart};
+use crate::plot::{Chart, PlotOption};
 use crate::tpch::{measure, millis, prepare, source};
 
 /// A run.
@@ -25,9 +24,8 @@ pub(crate) struct VariantsOptions {
     /// Rounds of all queries in all variants, in turns; the best run of each counts.
     #[arg(long, default_value_t = 5)]
     rounds: usize,
-    /// File for a picture of the speed-ups.
-    #[arg(long)]
-    plot: Option<PathBuf>,
+    #[command(flatten)]
+    plot: PlotOption,
 }
 
 struct Variant {
@@ -88,18 +86,16 @@ pub(crate) fn run(options: &VariantsOptions) -> Result<bool> {
     let mean = |v, w| (speed_ups(v, w).map(f64::ln).sum::<f64>() / QUERIES.len() as f64).exp();
     columns().for_each(|(v, w)| print!(" {:18.2}", mean(v, w)));
     println!();
-    if let Some(file) = &options.plot {
-        let line = |v: usize, number: usize| {
-            let of = |(w, workers): (usize, &usize)| (*workers as f64, speed_ups(v, w).nth(number).unwrap_or(f64::NAN));
-            options.workers.iter().enumerate().map(of).collect()
-        };
-        let chart = |(number, query): (usize, &tpch::Query)| Chart {
-            name: format!("Q{}", query.number),
-            lines: (0..VARIANTS.len()).map(|v| line(v, number)).collect(),
-        };
-        let charts: Vec<_> = QUERIES.iter().enumerate().map(chart).collect();
-        plot::write(file, "Speed-ups", &VARIANTS.map(|variant| variant.name), &charts, true)?;
-    }
+    let line = |v: usize, number: usize| {
+        let of = |(w, workers): (usize, &usize)| (*workers as f64, speed_ups(v, w).nth(number).unwrap_or(f64::NAN));
+        options.workers.iter().enumerate().map(of).collect()
+    };
+    let chart = |(number, query): (usize, &tpch::Query)| Chart {
+        name: format!("Q{}", query.number),
+        lines: (0..VARIANTS.len()).map(|v| line(v, number)).collect(),
+    };
+    let charts: Vec<_> = QUERIES.iter().enumerate().map(chart).collect();
+    options.plot.write("Speed-ups", &VARIANTS.map(|variant| variant.name), &charts, true)?;
     Ok(true)
 }
 

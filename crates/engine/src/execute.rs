@@ -34,7 +34,7 @@ use plan::{Plan, TableId};
 use runtime::query::{Arguments, QueryContext};
 use runtime::result::{Next, Sink};
 use scheduler::{
-    CancelToken, Cutting, EachWorker, JobHandle, JobOptions, JobSpec, Observer, SingleThreaded, Strategy, Waker,
+    CancelToken, Cutting, EachWorker, JobHandle, JobOptions, JobSpec, Observer, Seats, SingleThreaded, Strategy, Waker,
 };
 use types::Chunk;
 
@@ -159,11 +159,12 @@ pub(crate) fn start(environment: &Environment, plan: &Plan, analyze: bool, cance
 }
 
 /// Compiles an optimised plan and runs it on one thread that plays so many workers. Its rows are dropped.
-pub(crate) fn record(environment: &Environment, plan: &Plan, workers: usize) -> Result<Recording> {
+pub(crate) fn record(environment: &Environment, plan: &Plan, workers: usize, seats: Seats) -> Result<Recording> {
     let prepared = prepare(environment, plan, false)?;
     environment.statement.compiled();
     let (shared, cancel) = (&environment.database.0, environment.call.token());
-    let cut = Cutting { threads: workers, ..shared.scheduler.cutting() };
+    let spread = environment.settings.spread();
+    let cut = Cutting { threads: workers, spread, ..shared.scheduler.cutting() };
     let pipelines = prepared.program.pipelines.values();
     let after = |p: &pipeline::ir::Pipeline| p.after.iter().map(|before| before.index()).collect();
     let pipelines: Vec<(String, Vec<usize>)> = pipelines.map(|p| (p.name.clone(), after(p))).collect();
@@ -174,7 +175,7 @@ pub(crate) fn record(environment: &Environment, plan: &Plan, workers: usize) -> 
     let mut query = Query::new(environment, &prepared, sources, None, cancel.clone(), None)?;
     query.small = true;
     let job = job_of(&Arc::new(query));
-    let twin = SingleThreaded { cut, observer: Some(recorder.clone()), ..SingleThreaded::default() };
+    let twin = SingleThreaded { cut, seats, observer: Some(recorder.clone()), ..SingleThreaded::default() };
     as_worker(hops(shared.scheduler.placement()), || twin.run(job, &cancel))?;
     let time = begin.elapsed();
     let mut runs: Vec<_> =
@@ -326,17 +327,17 @@ impl Query {
     }
 
     /// Local and remote bytes of each operator, by its counter. What is looked at of tables that workers share is their
-    /// owners', and lies on all nodes alike.
-    fn traffic_of_operators(&self, nodes: u64) -> Vec<(u64, u64)> {
+    /// owners'.
+    fn traffic_of_operators(&self) -> Vec<(u64, u64)> {
         let all = self.traffic.lock().unwrap_or_else(PoisonError::into_inner);
         let mut sums: Vec<(u64, u64)> = all.iter().map(|traffic| (traffic.local(), traffic.remote())).collect();
         for (state, _) in self.program.states.iter() {
-            let looked_at = self.context.looked_at(state);
+            let (near, far) = self.context.looked_at(state);
             let fills = |p: &&pipeline::ir::Pipeline| p.fills.contains(&state);
             if let Some(operator) = self.program.pipelines.values().find(fills).and_then(|p| p.operator) {
                 let (local, remote) = &mut sums[operator as usize];
-                *local += looked_at / nodes;
-                *remote += looked_at - looked_at / nodes;
+                *local += near;
+                *remote += far;
             }
         }
         sums
@@ -546,7 +547,7 @@ impl Running {
     pub fn operators(&mut self) -> Vec<Operator> {
         let times = self.watch.take().map(|w| w.end(&self.query, &self.report())).unwrap_or_default();
         let counters = self.query.context.counters().into_iter();
-        let traffic = self.query.traffic_of_operators(self.shared.scheduler.placement().node_count() as u64);
+        let traffic = self.query.traffic_of_operators();
         let operator = |((rows, time), traffic)| Operator { rows, time, traffic };
         counters.zip(times).zip(traffic).map(operator).collect()
     }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use base::{Error, Result, SqlState, stack};
 use io::FileSource;
+use scheduler::Seats;
 use types::{SqlType, Value};
 
 use crate::activity::{Open, cut};
@@ -208,8 +209,9 @@ impl Session {
         self.environment.caught(run)
     }
 
-    /// Runs a query on one thread that plays so many workers, for a replay. Its rows are dropped.
-    pub fn record(&mut self, sql: &str, workers: usize) -> Result<Recording> {
+    /// Runs a query on one thread that plays so many workers, for a replay, and sits on the first node or where they do. Its rows
+    /// are dropped.
+    pub fn record(&mut self, sql: &str, workers: usize, seats: Seats) -> Result<Recording> {
         let open = self.environment.begin_statement(&self.interrupt.begin(), cut(sql))?;
         let environment = &self.environment;
         let resolver = Resolver::new(environment);
@@ -219,7 +221,7 @@ impl Session {
         };
         let recorded = stack::with_room(plan.depth(), || {
             let plan = execute::optimize(environment, plan)?;
-            execute::record(environment, &plan, workers)
+            execute::record(environment, &plan, workers, seats)
         })?;
         drop(open);
         recorded

@@ -1,8 +1,11 @@
 //! What queries read and write is counted by where it lies: in the history, and by operator.
 
+use std::time::Duration;
+
+use base::traffic::{Access, Traffic};
 use engine::rows::text_rows;
 use engine::{Config, Database, Session};
-use scheduler::{Progress, Run, Topology};
+use scheduler::{Progress, Run, Seats, Topology};
 
 const TABLES: &[&str] = &[
     "create table tens (i integer)",
@@ -13,9 +16,12 @@ const TABLES: &[&str] = &[
 ];
 
 fn session(threads: usize, topology: &str) -> Session {
+    with(Config { threads: Some(threads), ..Config::default() }, topology)
+}
+
+fn with(config: Config, topology: &str) -> Session {
     let topology = Some(Topology::parse(topology).unwrap());
-    let mut session =
-        Database::new(Config { threads: Some(threads), topology, ..Config::default() }).unwrap().connect();
+    let mut session = Database::new(Config { topology, ..config }).unwrap().connect();
     TABLES.iter().for_each(|sql| run(&mut session, sql));
     session
 }
@@ -73,7 +79,9 @@ fn placements_move_bytes_and_lose_none() {
 /// Rows with equal keys of tables that are hashed lie on the same node, whoever loads them; such tables stay so.
 #[test]
 fn rows_with_equal_keys_lie_on_one_node() {
-    let mut session = session(1, "4x1");
+    // However busy the machine is, morsels end where they should, and nobody finds rests of other nodes' ones.
+    let slice = Some(Duration::from_secs(60));
+    let mut session = with(Config { threads: Some(1), slice, ..Config::default() }, "4x1");
     let tables = [
         "create table heads (h integer primary key, s text) with (distribution = hashed)",
         "create table parts (h integer, p integer, s text, primary key (h, p)) with (distribution = 'hashed')",
@@ -92,6 +100,16 @@ fn rows_with_equal_keys_lie_on_one_node() {
         run(&mut session, &format!("set directory_placement = {placement}"));
         assert_eq!(rows(&mut session, joined), [["100000", "4999950000"]], "{placement}");
     }
+    // Played workers that sit on all nodes look at their own one's slots and rows if both lie by the hash of the key.
+    let mut shared = |placement: &str| {
+        run(&mut session, &format!("set directory_placement = {placement}"));
+        let by_one = "select count(*), sum(a.h) from heads a join parts b on a.h = b.h";
+        let recording = session.record(by_one, 8, Seats::Played).unwrap();
+        let traffic = recording.runs.iter().fold(Traffic::default(), |sum, run| sum + run.traffic);
+        traffic.of(Access::Shared)
+    };
+    let (apart, together) = (shared("interleaved"), shared("partitioned"));
+    assert!(apart[1] > apart[0] / 3 && together[0] > 0 && together[1] < together[0] / 20, "{apart:?} {together:?}");
     // Its rewriting keeps it, and what is written of it says so.
     run(&mut session, "alter table heads alter h type bigint");
     assert_eq!(rows(&mut session, nodes), of_heads);
@@ -102,6 +120,18 @@ fn rows_with_equal_keys_lie_on_one_node() {
     assert_eq!((error.state().0, error.position().is_some()), ("42P16", true));
     let error = refused(&mut session, "create table u (a integer primary key) with (distribution = round_robin)");
     assert_eq!((error.state().0, error.get_hint().is_some()), ("22023", true));
+    // Nothing is taken and then forgotten.
+    for sql in [
+        "alter table heads set (distribution = local)",
+        "alter table heads set (fillfactor = 70, distribution = local)",
+        "alter table heads reset (distribution)",
+        "create table u with (distribution = hashed) as select 1 as a",
+        "create table u with (partition_key = a) as select 1 as a",
+    ] {
+        let error = refused(&mut session, sql);
+        let found = (error.state().0, error.position().is_some(), error.get_hint().is_some());
+        assert_eq!(found, ("0A000", true, true), "{sql}");
+    }
 }
 
 #[test]
@@ -163,20 +193,20 @@ fn a_recording_has_every_row_once_whatever_is_played() {
             text_rows(session.execute(last, &[]).unwrap()).unwrap()[0][0].parse::<u64>().unwrap()
         };
         let read = rows(&mut session);
-        let one = session.record(sql, 1).unwrap();
+        let one = session.record(sql, 1, Seats::Own).unwrap();
         assert_eq!(one.runs.iter().map(done).sum::<u64>(), read, "{sql}");
         assert!(
             one.runs.is_sorted_by_key(|run| run.begin) && one.runs.iter().all(|run| run.begin >= one.begin),
             "{sql}"
         );
         assert_eq!(one.nodes, 4);
-        let many = session.record(sql, 7).unwrap();
+        let many = session.record(sql, 7, Seats::Own).unwrap();
         let scan = |recording: &engine::Recording| -> u64 {
             recording.runs.iter().filter(|run| run.stage == 0 && run.phase == 0).map(done).sum()
         };
         assert_eq!(scan(&one), scan(&many), "{sql}");
         assert!(many.runs.iter().any(|run| run.worker.0 == 6), "{sql}");
     }
-    assert!(session.record("create table u (a int)", 1).is_err());
-    assert!(session.record("select 1 / (n - n) from t", 1).is_err());
+    assert!(session.record("create table u (a int)", 1, Seats::Own).is_err());
+    assert!(session.record("select 1 / (n - n) from t", 1, Seats::Own).is_err());
 }

@@ -11,7 +11,7 @@ use types::column::Plain;
 use types::ops::hash::unhash_u64;
 use types::{Chunk, ColumnBuilder, Physical, SqlType, Str};
 
-use crate::rows::{Segment, offsets};
+use crate::rows::{Segment, cut_rows, offsets};
 
 /// Keys of a join's build rows, which are numbered from 0.
 #[derive(Debug)]
@@ -51,7 +51,7 @@ impl BuildKeys {
 
     /// Their morsels.
     pub fn cut(&self, cut: &Cutting) -> MorselRanges {
-        cut.rows(self.rows())
+        cut_rows(&self.segments, &self.offsets, cut)
     }
 
     /// The keys of some rows, a column of each type for each place: of rows whose keys are not NULL and numbers of their types.

@@ -20,6 +20,7 @@ mod build;
 mod insert;
 mod keys;
 mod layout;
+mod nodes;
 mod parts;
 mod probe;
 mod ranges;
@@ -39,6 +40,7 @@ use scheduler::{CancelToken, Cutting, TaskSet};
 
 use self::keys::{Bitmap, Keys};
 use self::layout::Places;
+use self::nodes::Blocks;
 use self::parts::Sorting;
 use self::table::{Keyed, TableState};
 use crate::build_keys::{BuildKeys, Word};
@@ -89,10 +91,17 @@ impl Join {
     }
 
     /// Lets probes have the table, and returns its address. Once only.
-    fn publish(&self, directory: *const u64, places: Places, keyed: Option<Keyed>, charged: Reservation) -> usize {
+    fn publish(
+        &self,
+        directory: *const u64,
+        places: Places,
+        keyed: Option<Keyed>,
+        blocks: Option<Blocks>,
+        charged: Reservation,
+    ) -> usize {
         let rows: usize = self.segments().iter().map(Segment::rows).sum();
         let size = (8 * places.slots() + rows * self.rows.stride(), self.rows.stride());
-        let inner = TableState::new(keyed, size, charged, self.cancel.clone());
+        let inner = TableState::new(keyed, size, blocks, charged, self.cancel.clone());
         let table = Box::into_raw(Box::new(JoinTable { directory, places, inner: Box::new(inner) }));
         let before = self.table.swap(table, Ordering::Release);
         assert!(before.is_null(), "a state is finalised once");
@@ -118,9 +127,9 @@ impl State for Join {
     fn written(&self, worker: usize) -> u64 {
         self.rows.written(worker)
     }
-    fn looked_at(&self) -> u64 {
+    fn looked_at(&self) -> (u64, u64) {
         // SAFETY: null, or a table that lives as long as the state.
-        unsafe { self.table.load(Ordering::Acquire).as_ref() }.map_or(0, |table| table.inner.looked_at())
+        unsafe { self.table.load(Ordering::Acquire).as_ref() }.map_or((0, 0), |table| table.inner.looked_at())
     }
     fn finished(&self) -> *const u8 {
         self.table.load(Ordering::Acquire).cast_const().cast()

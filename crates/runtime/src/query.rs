@@ -237,8 +237,8 @@ impl QueryContext {
         states.iter().map(|state| self.states[state.index()].written(worker)).sum()
     }
 
-    /// Bytes of a finalised state that others have looked at, if it is shared by all workers.
-    pub fn looked_at(&self, state: StateId) -> u64 {
+    /// Local and remote bytes of a finalised state that others have looked at, if it is shared by all workers.
+    pub fn looked_at(&self, state: StateId) -> (u64, u64) {
         self.states[state.index()].looked_at()
     }
 

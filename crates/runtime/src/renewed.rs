@@ -94,7 +94,7 @@ impl State for Renewed {
     fn written(&self, worker: usize) -> u64 {
         self.present().written(worker)
     }
-    fn looked_at(&self) -> u64 {
+    fn looked_at(&self) -> (u64, u64) {
         self.present().looked_at()
     }
     fn look(&self, worker: usize) -> Result<()> {

@@ -16,8 +16,9 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use base::Area;
-use base::traffic::{self, Access};
-use scheduler::{EachWorker, Morsel, Offsets};
+use base::ids::Id;
+use base::traffic::{self, Access, MemoryPlacement};
+use scheduler::{Cutting, EachWorker, Morsel, MorselRanges, NodeId, Offsets};
 
 pub use chunks::{ChunkList, Pool};
 pub(crate) use materialised::{Bound, Look, Mark, Materialised, RowLists};
@@ -213,6 +214,32 @@ impl Sequence {
 /// The rows of segments as one range of numbers.
 pub(crate) fn offsets(segments: &[Segment]) -> Offsets {
     Offsets::new(segments.iter().map(|segment| segment.rows() as u64))
+}
+
+/// Morsels of rows that lie where they were written: workers of their nodes find them first (thesis 4.5.1).
+pub(crate) fn cut_rows(segments: &[Segment], offsets: &Offsets, cut: &Cutting) -> MorselRanges {
+    match on_nodes(segments, offsets, cut) {
+        Some(parts) => cut.placed(&parts),
+        None => cut.rows(offsets.rows()),
+    }
+}
+
+/// The rows of each node, if there are several and it is known.
+fn on_nodes(segments: &[Segment], offsets: &Offsets, cut: &Cutting) -> Option<Vec<(NodeId, Range<u64>)>> {
+    let nodes = cut.placement.node_count();
+    if nodes == 1 || cut.memory == MemoryPlacement::Interleaved {
+        return None;
+    }
+    let mut parts: Vec<(NodeId, Range<u64>)> = Vec::new();
+    for (segment, rows) in segments.iter().zip(offsets.ranges()) {
+        // Pointers lead anywhere.
+        let node = NodeId::from_index(usize::from(segment.node()?) % nodes);
+        match parts.last_mut() {
+            Some((last, part)) if *last == node => part.end = rows.end,
+            _ => parts.push((node, rows)),
+        }
+    }
+    Some(parts)
 }
 
 /// The rows of an area that holds nothing but rows of `stride` bytes.

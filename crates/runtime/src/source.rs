@@ -4,16 +4,13 @@
 //! many numbers as it may have rows, and is one morsel.
 
 use std::fmt::Debug;
-use std::ops::Range;
 use std::sync::Arc;
 
 use base::Result;
-use base::ids::Id;
-use base::traffic::MemoryPlacement;
 use pipeline::ir::RowSet;
-use scheduler::{Cutting, Morsel, MorselRanges, NodeId, Offsets};
+use scheduler::{Cutting, Morsel, MorselRanges, Offsets};
 
-use crate::rows::{Segment, offsets};
+use crate::rows::{Segment, cut_rows, offsets};
 use crate::state::State;
 use crate::worker::Worker;
 use base::prefetch::prefetch;
@@ -94,30 +91,9 @@ impl RowSource {
     /// The morsels: a partition is one.
     pub fn cut(&self, cut: &Cutting) -> MorselRanges {
         match &self.parts {
-            Parts::Segments(segments) => match self.on_nodes(segments, cut) {
-                Some(parts) => cut.placed(&parts),
-                None => cut.rows(self.len()),
-            },
+            Parts::Segments(segments) => cut_rows(segments, &self.offsets, cut),
             Parts::Partitions(_) => cut.pieces(&self.offsets),
         }
-    }
-
-    /// The rows of each node, if there are several, and rows lie where they were written.
-    fn on_nodes(&self, segments: &[Segment], cut: &Cutting) -> Option<Vec<(NodeId, Range<u64>)>> {
-        let nodes = cut.placement.node_count();
-        if nodes == 1 || cut.memory == MemoryPlacement::Interleaved {
-            return None;
-        }
-        let mut parts: Vec<(NodeId, Range<u64>)> = Vec::new();
-        for (segment, rows) in segments.iter().zip(self.offsets.ranges()) {
-            // Pointers lead anywhere.
-            let node = NodeId::from_index(usize::from(segment.node()?) % nodes);
-            match parts.last_mut() {
-                Some((last, part)) if *last == node => part.end = rows.end,
-                _ => parts.push((node, rows)),
-            }
-        }
-        Some(parts)
     }
 
     /// Makes sure that the rows from `at` on can be read; false if there is more to do for it after so many steps, by

@@ -37,9 +37,9 @@ pub(crate) trait State: Debug + Send + Sync {
         0
     }
 
-    /// Bytes of the finalised state that others have looked at, if it is shared by all workers.
-    fn looked_at(&self) -> u64 {
-        0
+    /// Local and remote bytes of the finalised state that others have looked at, if it is shared by all workers.
+    fn looked_at(&self) -> (u64, u64) {
+        (0, 0)
     }
 
     /// What its rows may have as their first key, if it is a top-k that knows.

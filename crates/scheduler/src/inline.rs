@@ -23,13 +23,25 @@ pub struct SingleThreaded {
     pub cut: Cutting,
     /// Which of them comes next: 0 for one after the other, else a pseudo-random order.
     pub seed: u64,
+    /// Where it is taken to sit meanwhile.
+    pub seats: Seats,
     /// Sees every run of a morsel.
     pub observer: Option<Arc<dyn Observer>>,
 }
 
+/// On which node a thread that plays workers is taken to be, for the memory that it gets and the bytes that are counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Seats {
+    /// On its own, whomever it plays.
+    #[default]
+    Own,
+    /// Where the worker sits that it plays.
+    Played,
+}
+
 impl Default for SingleThreaded {
     fn default() -> Self {
-        Self { cut: Cutting::new(1), seed: 0, observer: None }
+        Self { cut: Cutting::new(1), seed: 0, seats: Seats::Own, observer: None }
     }
 }
 
@@ -44,7 +56,12 @@ impl SingleThreaded {
             for at in 0.. {
                 let Some(phase) = tasks.take() else { break };
                 let observed = Observed { stage: number, phase: at, observer: self.observer.as_deref() };
-                guarded(stage.name(), || run_all(&*phase, || turn.next(), observed, cancel))?;
+                let next = || {
+                    let worker = turn.next();
+                    self.sit(worker);
+                    worker
+                };
+                guarded(stage.name(), || run_all(&*phase, next, observed, cancel))?;
                 guarded(stage.name(), || {
                     drop(phase);
                     Ok(())
@@ -53,6 +70,13 @@ impl SingleThreaded {
             }
         }
         Ok(())
+    }
+
+    fn sit(&self, worker: WorkerId) {
+        if self.seats == Seats::Played {
+            let node = self.cut.placement.node(worker);
+            traffic::sit(node.0 as u16, self.cut.placement.topology().hops(node));
+        }
     }
 }
 

@@ -76,7 +76,7 @@ pub use cutting::{Cutting, Division, MORSEL_ROWS, Offsets, SLICE, STEPS, Slice, 
 pub use duty::{WorkerReport, WorkerState};
 pub use each_worker::EachWorker;
 pub use handle::{JobHandle, JobProgress, StageReport, Waker};
-pub use inline::{SingleThreaded, exhaust};
+pub use inline::{Seats, SingleThreaded, exhaust};
 pub use morsel::{Claim, Morsel, Progress, WorkerId};
 pub use observe::{Observer, Run};
 pub use options::{JobOptions, SchedulerOptions};

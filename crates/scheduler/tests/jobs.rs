@@ -73,7 +73,7 @@ fn random_jobs_run_everything_once_and_in_order() {
 fn random_jobs_run_the_same_on_one_thread() {
     for seed in 0..200 {
         let (spec, runs) = random_job(seed);
-        SingleThreaded { cut: Cutting::new(1 + seed as usize % 5), seed: seed / 2, observer: None }
+        SingleThreaded { cut: Cutting::new(1 + seed as usize % 5), seed: seed / 2, ..SingleThreaded::default() }
             .run(spec, &CancelToken::new())
             .unwrap();
         check_once(&runs);
@@ -94,7 +94,9 @@ fn the_twin_is_deterministic_and_plays_all_workers() {
             }))
         };
         spec.add(Pipeline::new("log", stage), &[]);
-        SingleThreaded { cut: Cutting::new(3), seed, observer: None }.run(spec, &CancelToken::new()).unwrap();
+        SingleThreaded { cut: Cutting::new(3), seed, ..SingleThreaded::default() }
+            .run(spec, &CancelToken::new())
+            .unwrap();
         Arc::try_unwrap(seen).unwrap().into_inner().unwrap()
     };
     assert_eq!(order(7), order(7));

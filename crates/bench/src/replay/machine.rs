@@ -6,13 +6,16 @@
 
 use std::collections::VecDeque;
 
+use base::{Error, Result, SqlState};
+use scheduler::{NodeId, Topology};
+
 /// Most nodes of a machine.
 pub(crate) const MOST_NODES: usize = 8;
 
 /// See the module. Bandwidths are bytes in a nanosecond: 10^9 bytes in a second.
 #[derive(Clone, Debug)]
 pub(crate) struct Machine {
-    pub name: &'static str,
+    pub name: String,
     pub nodes: usize,
     /// Cores of a node.
     pub cores: usize,
@@ -55,9 +58,29 @@ impl Machine {
         Self::four("Sandy Bridge EP", ring.collect(), 42.8 / 32.0, &measured)
     }
 
-    fn four(name: &'static str, links: Vec<(usize, usize)>, yields: f64, measured: &Measured) -> Self {
+    /// A machine of this shape with the numbers of the nodes and links of the thesis's: the ring's where nodes are further than a
+    /// link from each other. Of `cpus` hardware threads each second one is a core's second.
+    pub fn described(text: &str) -> Result<Self> {
+        let topology = Topology::parse(text)?;
+        let nodes = topology.node_count();
+        if nodes > MOST_NODES {
+            return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, format!("more than {MOST_NODES} nodes")));
+        }
+        let hops: Vec<Box<[u8]>> = (0..nodes).map(|node| topology.hops(NodeId(node as u32))).collect();
+        let like = if hops.iter().any(|row| row.iter().any(|&hops| hops > 1)) {
+            Self::sandy_bridge()
+        } else {
+            Self::nehalem()
+        };
+        let pairs = (0..nodes).flat_map(|a| (0..nodes).map(move |b| (a, b)));
+        let links = pairs.filter(|&(a, b)| hops[a][b] == 1).collect();
+        let cores = topology.cpus(NodeId(0)).len().div_ceil(2);
+        Ok(Self { name: format!("{text}, as {}", like.name), nodes, cores, links, ..like })
+    }
+
+    fn four(name: &str, links: Vec<(usize, usize)>, yields: f64, measured: &Measured) -> Self {
         let mut machine = Self {
-            name,
+            name: name.to_owned(),
             nodes: NODES,
             cores: CORES,
             yields,

@@ -14,8 +14,8 @@ use super::recording::{Morsel, Query};
 /// Misses that a core has under way at once while it probes: ten, as staged probes fetch ahead.
 const OVERLAP: f64 = 10.0;
 /// Bytes of a shared table that are one access, and of the cache line that it takes.
-const ACCESS: f64 = 16.0;
-const LINE: f64 = 64.0;
+pub(super) const ACCESS: f64 = 16.0;
+pub(super) const LINE: f64 = 64.0;
 /// What a stolen claim costs more than one of one's own (`bench morsels`).
 const STEAL: f64 = 150.0;
 /// Runs of a table's morsels that lie on one node, for each node.

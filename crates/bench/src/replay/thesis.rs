@@ -17,8 +17,12 @@ const SANDY_BRIDGE: [f64; 22] = [
     33.7, 26.4, 8.4,
 ];
 
-/// Of a machine and a query.
+/// Of a machine and a query; empty if it has none.
 pub(super) fn speed_up(machine: &str, query: usize) -> String {
-    let all = if machine.starts_with("Nehalem") { &NEHALEM } else { &SANDY_BRIDGE };
-    all.get(query).map_or(String::new(), |speed_up| format!("{speed_up:.1}"))
+    let all = match machine {
+        _ if machine.starts_with("Nehalem") => Some(&NEHALEM),
+        _ if machine.starts_with("Sandy") => Some(&SANDY_BRIDGE),
+        _ => None,
+    };
+    all.and_then(|all| all.get(query)).map_or(String::new(), |speed_up| format!("{speed_up:.1}"))
 }

@@ -5,17 +5,18 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use base::Result;
-use base::memory::Pages;
+use base::memory::{Pages, Spread};
 use scheduler::{Cutting, TaskSet, Tasks};
 use types::ops::hash::hash_u64;
 
 use super::insert::insert;
 use super::keys::{Bitmap, fit_an_array};
 use super::layout::Places;
-use super::table::{Keyed, note_inserted};
+use super::nodes::{self, Blocks, SAMPLE};
+use super::table::Keyed;
 use super::tags::tag;
 use super::{Join, JoinTable, OPERATOR};
-use crate::rows::{Segment, offsets};
+use crate::rows::{Segment, cut_rows, offsets};
 use base::prefetch::prefetch_write;
 
 /// How many rows ahead slots are prefetched.
@@ -38,8 +39,10 @@ pub(super) fn start(join: Arc<Join>, cut: &Cutting) -> Result<Option<Box<dyn Tas
     let offsets = offsets(&segments);
     let rows = offsets.rows();
     let keys = join.keys.range(rows);
+    let nodes = cut.placement.node_count();
     let places = match &keys {
-        Some(keys) if fit_an_array(keys, rows) => array(keys),
+        // What is not found by its hash does not lie where the hash's partition does.
+        Some(keys) if fit_an_array(keys, rows) && !(cut.spread == Spread::Blocks && nodes > 1) => array(keys),
         _ => Places::Hashed { shift: u64::from(64 - slot_bits(rows)), keys: join.keys.are_words() },
     };
     let bits =
@@ -51,16 +54,16 @@ pub(super) fn start(join: Arc<Join>, cut: &Cutting) -> Result<Option<Box<dyn Tas
     let directory = Pages::shared(bytes, cut.spread);
     let bitmap = bits.map(|(least, bytes)| Bitmap::new(least, bytes));
     let slots = directory.as_ptr().cast_const().cast();
-    let table = join.publish(slots, places, Some(Keyed { range: keys, bitmap, list, directory }), charged);
+    let blocks = Blocks::new(nodes, places.slots(), cut.spread);
+    let table = join.publish(slots, places, Some(Keyed { range: keys, bitmap, list, directory }), blocks, charged);
     if segments.is_empty() {
         return Ok(None);
     }
-    Ok(Some(Tasks::boxed(cut.rows(rows), move |_, morsel| {
+    Ok(Some(Tasks::boxed(cut_rows(&segments, &offsets, cut), move |_, morsel| {
         // SAFETY: the table lives as long as its state, which `join` keeps alive; it is shared from here on.
         let table = unsafe { &*(table as *const JoinTable) };
         for (number, rows) in offsets.within(morsel) {
             segments[number].note_read(rows.len());
-            note_inserted(rows.len());
             // SAFETY: only this function touches the directory, on atomics, until the last of these morsels has ended,
             // and each row is in one morsel.
             unsafe { insert_segment(&join, table, &segments[number], rows) };
@@ -126,7 +129,8 @@ unsafe fn insert_rows(
     place: impl Fn(*mut u8) -> Option<(u64, u64)>,
 ) {
     let directory = table.directory.cast::<AtomicU64>();
-    let mut has_chains = false;
+    let (mut has_chains, mut sample) = (false, nodes::NONE);
+    let count = rows.len();
     for from in rows.clone().step_by(AHEAD) {
         let to = (from + AHEAD).min(rows.end);
         let mut placed = [None; AHEAD];
@@ -136,6 +140,9 @@ unsafe fn insert_rows(
             if let Some((slot, _)) = placed {
                 prefetch_write(directory.wrapping_add(*slot as usize));
             }
+        }
+        if let Some(blocks) = &table.inner.blocks {
+            blocks.count(&mut sample, placed.iter().step_by(SAMPLE).flatten().map(|(slot, _)| *slot));
         }
         for (at, placed) in (from..to).zip(placed) {
             let Some((slot, tag)) = placed else { continue };
@@ -148,6 +155,7 @@ unsafe fn insert_rows(
             }
         }
     }
+    table.inner.note_inserted(count, segment.node(), &sample);
     if has_chains {
         table.inner.has_chains.store(true, Ordering::Relaxed);
     }

@@ -54,6 +54,16 @@ impl Places {
         }
     }
 
+    /// The slot of a word of rows; of sorted ranges, none in particular.
+    #[inline(always)]
+    pub(super) fn slot(self, word: u64) -> u64 {
+        match self {
+            Self::Hashed { shift, .. } => word >> shift,
+            Self::Array { least, slots } => Self::of_key(word, least, slots) as u64,
+            Self::Sorted { .. } => 0,
+        }
+    }
+
     /// Where a key's chain starts in an array that begins with the key `least`.
     #[inline(always)]
     pub(super) fn of_key(key: u64, least: i64, slots: u64) -> usize {
@@ -78,14 +88,12 @@ impl JoinTable {
     /// The first row that a word may be in, which [`in_rows`](Self::in_rows) has turned into that of rows; null if there is
     /// none.
     pub fn first(&self, word: u64) -> *mut u8 {
-        let slot = match self.places {
-            Places::Hashed { shift, .. } => (word >> shift) as usize,
-            Places::Array { least, slots } => Places::of_key(word, least, slots),
+        if let Places::Sorted { rows, .. } = self.places {
             // SAFETY: the table is finished.
-            Places::Sorted { rows, .. } => return unsafe { last_begun(self.directory, rows, word as i64) },
-        };
+            return unsafe { last_begun(self.directory, rows, word as i64) };
+        }
         // SAFETY: there are so many slots.
-        unsafe { (*self.directory.add(slot) & ADDRESS) as *mut u8 }
+        unsafe { (*self.directory.add(self.places.slot(word) as usize) & ADDRESS) as *mut u8 }
     }
 }
 

@@ -9,6 +9,7 @@ mod select;
 use std::sync::atomic::Ordering;
 
 use super::layout::Places;
+use super::nodes::SAMPLE;
 use super::{BATCH, JoinTable, ProbeScratch};
 use crate::generator::PAUSED;
 use crate::limit::LimitLocal;
@@ -42,7 +43,7 @@ pub unsafe extern "C" fn probe_begin(table: *const JoinTable, scratch: *mut Prob
         }
     }
     scratch.cursor[PENDING] = pending as u64;
-    table.inner.note(count, 0, 0);
+    table.inner.note_slots(count, scratch.hashes[..count].iter().step_by(SAMPLE).map(|&word| table.places.slot(word)));
 }
 
 /// Drops tuples that do not take part.
@@ -74,6 +75,10 @@ pub unsafe extern "C" fn probe_next(table: *const JoinTable, scratch: *mut Probe
         pending = 0;
     }
     let (mut found, mut looked_at) = (0, 0);
+    let sample = table.inner.blocks.as_ref().map(|blocks| {
+        let tuples = scratch.pending[..pending].iter().step_by(SAMPLE);
+        blocks.of(tuples.map(|&tuple| table.places.slot(scratch.hashes[tuple as usize])))
+    });
     if scratch.first_only == UNTIL_MATCHED {
         pending = drop_matched(scratch, pending);
     }
@@ -98,7 +103,7 @@ pub unsafe extern "C" fn probe_next(table: *const JoinTable, scratch: *mut Probe
         };
     }
     scratch.cursor[PENDING] = pending as u64;
-    table.inner.note(0, looked_at, found);
+    table.inner.note_rows(looked_at, found, sample.as_ref());
     if found == 0 && pending > 0 { PAUSED } else { found as u64 }
 }
 

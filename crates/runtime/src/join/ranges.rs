@@ -17,7 +17,7 @@ use scheduler::{Cutting, Offsets, TaskSet, Tasks};
 use super::layout::Places;
 use super::parts::{Entry, Parts};
 use super::{Join, OPERATOR};
-use crate::rows::{Segment, offsets};
+use crate::rows::{Segment, cut_rows, offsets};
 
 /// Rows of a part.
 const PART: usize = 1 << 14;
@@ -46,7 +46,7 @@ fn sort_runs(join: Arc<Join>, cut: &Cutting) -> Result<Option<Box<dyn TaskSet>>>
     let offsets = offsets(&segments);
     let charged = join.budget.reserve(offsets.rows() as usize * size_of::<Entry>(), OPERATOR)?;
     *join.sorting.charged.lock().unwrap_or_else(PoisonError::into_inner) = Some(charged);
-    Ok(Some(Tasks::boxed(cut.rows(offsets.rows()), move |_, morsel| {
+    Ok(Some(Tasks::boxed(cut_rows(&segments, &offsets, cut), move |_, morsel| {
         let mut run = Vec::with_capacity((morsel.end - morsel.begin) as usize);
         for (number, rows) in offsets.within(morsel) {
             run.extend(rows.filter_map(|at| entry(&join, &segments[number], at)));
@@ -156,5 +156,5 @@ fn publish(join: &Arc<Join>, until: Option<u32>) {
     let charged = parts.charged.lock().unwrap_or_else(PoisonError::into_inner).take();
     let charged = charged.expect("a table is published once");
     let places = Places::Sorted { rows: parts.rows() as u64, until };
-    join.publish(parts.directory.as_ptr().cast_const().cast(), places, None, charged);
+    join.publish(parts.directory.as_ptr().cast_const().cast(), places, None, None, charged);
 }

@@ -9,6 +9,7 @@ use base::traffic::{self, Access};
 use scheduler::CancelToken;
 
 use super::keys::Bitmap;
+use super::nodes::{Blocks, Histogram};
 
 /// What generated code does not see of a table.
 #[derive(Debug)]
@@ -22,13 +23,33 @@ pub struct TableState {
     pub(super) cancel: CancelToken,
     /// Bytes of a row, if what is looked at is counted.
     stride: Option<usize>,
+    /// Which nodes it lies on, where that differs.
+    pub(super) blocks: Option<Blocks>,
     looked_at: LookedAt,
 }
 
 /// Bytes of a table that probes have looked at, away from what they read.
 #[derive(Debug, Default)]
 #[repr(align(128))]
-struct LookedAt(AtomicU64);
+struct LookedAt {
+    all: AtomicU64,
+    /// Of them on other nodes than the workers.
+    remote: AtomicU64,
+}
+
+impl LookedAt {
+    /// Adds so many bytes, which `note` notes.
+    fn add(&self, bytes: u64, note: impl FnOnce()) {
+        let remote = || traffic::so_far().only(&[Access::Shared]).remote();
+        let before = remote();
+        note();
+        self.all.fetch_add(bytes, Relaxed);
+        match remote() - before {
+            0 => {}
+            far => drop(self.remote.fetch_add(far, Relaxed)),
+        }
+    }
+}
 
 /// Bytes of a row that chains are walked by.
 const HEAD: usize = 16;
@@ -42,32 +63,53 @@ impl TableState {
     pub(super) fn new(
         keyed: Option<Keyed>,
         (bytes, stride): (usize, usize),
+        blocks: Option<Blocks>,
         charged: Reservation,
         cancel: CancelToken,
     ) -> Self {
         let (has_chains, looked_at) = (AtomicBool::new(false), LookedAt::default());
         let stride = (bytes > CACHED).then_some(stride);
-        Self { has_chains, keyed, _charged: charged, cancel, stride, looked_at }
+        Self { has_chains, keyed, _charged: charged, cancel, stride, looked_at, blocks }
     }
 
-    /// A batch has looked at so many slots, or at so many rows, of which some were delivered.
-    pub(super) fn note(&self, slots: usize, rows: usize, delivered: usize) {
-        let Some(stride) = self.stride else { return };
-        let bytes = (slots * SLOT + rows * HEAD + delivered * (stride - HEAD)) as u64;
-        if bytes > 0 {
-            self.looked_at.0.fetch_add(bytes, Relaxed);
-            traffic::note_spread(Access::Shared, bytes);
+    /// A batch looks at so many slots. `sample`: some of them.
+    pub(super) fn note_slots(&self, slots: usize, sample: impl Iterator<Item = u64>) {
+        if self.stride.is_none() || slots == 0 {
+            return;
+        }
+        let bytes = (slots * SLOT) as u64;
+        self.looked_at.add(bytes, || match &self.blocks {
+            Some(blocks) => blocks.note_slots(&blocks.of(sample), bytes),
+            None => traffic::note_spread(Access::Shared, bytes),
+        });
+    }
+
+    /// A batch has looked at so many rows, of which some were delivered. `sample`: some of the slots that they are behind, if it
+    /// was asked for.
+    pub(super) fn note_rows(&self, rows: usize, delivered: usize, sample: Option<&Histogram>) {
+        let Some(stride) = self.stride.filter(|_| rows > 0) else { return };
+        let bytes = (rows * HEAD + delivered * (stride - HEAD)) as u64;
+        self.looked_at.add(bytes, || match self.blocks.as_ref().zip(sample) {
+            Some((blocks, sample)) => blocks.note_rows(sample, bytes),
+            None => traffic::note_spread(Access::Shared, bytes),
+        });
+    }
+
+    /// So many slots were written, of rows on a node. `sample`: some of them.
+    pub(super) fn note_inserted(&self, slots: usize, node: Option<u16>, sample: &Histogram) {
+        let bytes = (slots * SLOT) as u64;
+        let Some(blocks) = &self.blocks else { return traffic::note_spread(Access::Shared, bytes) };
+        blocks.note_slots(sample, bytes);
+        if let Some(node) = node {
+            blocks.add(sample, node);
         }
     }
 
-    pub(super) fn looked_at(&self) -> u64 {
-        self.looked_at.0.load(Relaxed)
+    /// Local and remote bytes.
+    pub(super) fn looked_at(&self) -> (u64, u64) {
+        let (all, remote) = (self.looked_at.all.load(Relaxed), self.looked_at.remote.load(Relaxed));
+        (all.saturating_sub(remote), remote)
     }
-}
-
-/// So many slots were written.
-pub(super) fn note_inserted(slots: usize) {
-    traffic::note_spread(Access::Shared, (slots * SLOT) as u64);
 }
 
 /// What there is to know of a table of slots.

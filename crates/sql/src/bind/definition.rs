@@ -29,7 +29,7 @@ impl Binder<'_> {
         let on_commit = [OnCommit::Drop, OnCommit::DeleteRows];
         if create.on_commit.is_some_and(|said| on_commit.contains(&said)) && !create.temporary {
             let message = "ON COMMIT can only be used on temporary tables";
-            return Err(Error::new(SqlState("42P16"), message).at(name.position));
+            return Err(Error::new(SqlState::INVALID_TABLE_DEFINITION, message).at(name.position));
         }
         if create.external || create.clone.is_some() {
             return unsupported("CREATE EXTERNAL TABLE or CLONE", name.position);
@@ -39,6 +39,7 @@ impl Binder<'_> {
             return self.partition_of(create, parent, name);
         }
         if let Some(query) = &create.query {
+            self.no_table_parameters(&create.table_options)?;
             let mut plan = self.plan_of(query)?;
             if create.columns.len() > plan.output.len() {
                 let message = "too many column names were specified";

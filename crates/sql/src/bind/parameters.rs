@@ -16,11 +16,7 @@ pub(super) fn no_partition_key(name: &str) -> Error {
 impl Binder<'_> {
     /// `WITH (partition_key = ..., distribution = ...)`. Others, which tell PostgreSQL how to store rows, mean nothing here.
     pub(super) fn table_parameters(&self, options: &ast::CreateTableOptions, table: &mut CreateTable) -> Result<()> {
-        let (ast::CreateTableOptions::With(options) | ast::CreateTableOptions::Options(options)) = options else {
-            return Ok(());
-        };
-        for option in options {
-            let ast::SqlOption::KeyValue { key, value } = option else { continue };
+        for (key, value) in key_values(options) {
             let value = match value {
                 ast::Expr::Identifier(word) => fold(word),
                 ast::Expr::Value(value) => value.clone().into_string().unwrap_or_default(),
@@ -40,6 +36,34 @@ impl Binder<'_> {
         }
         Ok(())
     }
+
+    /// Refuses them for a table of a query's rows, which has no key yet.
+    pub(super) fn no_table_parameters(&self, options: &ast::CreateTableOptions) -> Result<()> {
+        let refused = |name: &str, hint: &str| {
+            let message = format!("CREATE TABLE AS does not take the parameter \"{name}\"");
+            Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).hint(hint)
+        };
+        for (key, _) in key_values(options) {
+            let hint = match fold(key).as_str() {
+                PARTITION_KEY => "ALTER TABLE ... SET (partition_key = ...) when it is there",
+                DISTRIBUTION => "CREATE TABLE with a PRIMARY KEY first, then INSERT INTO ... SELECT",
+                _ => continue,
+            };
+            return Err(refused(&fold(key), hint).at(self.text.at(key)));
+        }
+        Ok(())
+    }
+}
+
+fn key_values(options: &ast::CreateTableOptions) -> impl Iterator<Item = (&ast::Ident, &ast::Expr)> {
+    let options = match options {
+        ast::CreateTableOptions::With(options) | ast::CreateTableOptions::Options(options) => options.as_slice(),
+        _ => &[],
+    };
+    options.iter().filter_map(|option| match option {
+        ast::SqlOption::KeyValue { key, value } => Some((key, value)),
+        _ => None,
+    })
 }
 
 /// Whether a table's rows go to nodes by the hash of their key.

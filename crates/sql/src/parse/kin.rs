@@ -37,6 +37,8 @@ pub(crate) enum KinAction {
         column: Option<Ident>,
         if_exists: bool,
     },
+    /// How its rows are distributed is said once, by CREATE TABLE: the parameter's name.
+    Distribution(Ident),
 }
 
 /// Reads one, if the next statement is one.
@@ -88,21 +90,44 @@ fn altered(parser: &mut Parser<'_>) -> Result<Option<KinAst>> {
         KinAction::NoInherit(parser.parse_object_name(false)?)
     } else if kind == Some(Keyword::TABLE) && (is_word(parser, 0, "set") || is_word(parser, 0, "reset")) {
         let sets = next(parser, "set") || !next(parser, "reset");
-        if !(parser.consume_token(&Token::LParen) && next(parser, PARTITION_KEY)) {
+        if !parser.consume_token(&Token::LParen) {
             return Ok(None);
         }
-        let column = if sets {
-            parser.expect_token(&Token::Eq)?;
-            Some(column(parser)?)
-        } else {
-            None
-        };
-        parser.expect_token(&Token::RParen)?;
-        KinAction::PartitionKey { column, if_exists }
+        match parameters(parser, sets, if_exists)? {
+            Some(action) => action,
+            None => return Ok(None),
+        }
     } else {
         return Ok(None);
     };
     Ok(Some(KinAst { name, action }))
+}
+
+/// Sets or resets parameters, up to the closing parenthesis: what is said of one that means something, if any is.
+fn parameters(parser: &mut Parser<'_>, sets: bool, if_exists: bool) -> Result<Option<KinAction>> {
+    let mut action = None;
+    loop {
+        let name = parser.parse_identifier()?;
+        if name.value.eq_ignore_ascii_case(DISTRIBUTION) {
+            action = Some(KinAction::Distribution(name));
+        } else if name.value.eq_ignore_ascii_case(PARTITION_KEY) {
+            let column = if sets {
+                parser.expect_token(&Token::Eq)?;
+                Some(column(parser)?)
+            } else {
+                None
+            };
+            action = action.or(Some(KinAction::PartitionKey { column, if_exists }));
+        }
+        while !matches!(parser.peek_token_ref().token, Token::Comma | Token::RParen) {
+            if parser.next_token().token == Token::EOF {
+                return Ok(None);
+            }
+        }
+        if parser.next_token().token == Token::RParen {
+            return Ok(action);
+        }
+    }
 }
 
 /// The name of a column, also as a text, as values of parameters may be written.

@@ -66,6 +66,12 @@ impl Binder<'_> {
                 let column = column.as_ref().map(named).transpose()?;
                 Ok(Statement::SetPartitionKey { table: table.source, column })
             }
+            KinAction::Distribution(parameter) => {
+                let message = "the distribution of a table's rows cannot be changed";
+                Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message)
+                    .at(self.text.at(parameter))
+                    .hint("CREATE TABLE ... WITH (distribution = ...), and INSERT INTO it what the table has"))
+            }
             KinAction::Detach(child) => {
                 self.partitioned(&alter.name)?;
                 let child = self.text.object_name(child)?;
