@@ -5,7 +5,7 @@
 pub enum Level {
     /// What every processor of the target has.
     Baseline,
-    /// AVX2.
+    /// AVX2, with multiplications and additions that are rounded once.
     #[cfg(target_arch = "x86_64")]
     Avx2,
     /// AVX-512 F, BW, VL and DQ.
@@ -19,7 +19,7 @@ pub fn level() -> Level {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::is_x86_feature_detected as has;
-        if has!("avx2") && has!("popcnt") && has!("bmi1") && has!("bmi2") && has!("lzcnt") {
+        if has!("avx2") && has!("fma") && has!("popcnt") && has!("bmi1") && has!("bmi2") && has!("lzcnt") {
             if has!("avx512f") && has!("avx512bw") && has!("avx512vl") && has!("avx512dq") {
                 return Level::Avx512;
             }
@@ -44,14 +44,63 @@ pub fn vectorised<R>(f: impl FnOnce() -> R) -> R {
     }
 }
 
+/// What is to be compiled for several processors. Unlike a closure, which the compiler may leave where it is, all of it is.
+pub trait Work {
+    /// What comes of it.
+    type Output;
+    /// Does it; to be marked `inline(always)`. `FUSED`: the processor multiplies and adds with one rounding.
+    fn run<const FUSED: bool>(self) -> Self::Output;
+}
+
+/// Does work compiled for the widest vectors of this processor.
+#[inline]
+pub fn widest<W: Work>(work: W) -> W::Output {
+    #[cfg(target_arch = "x86_64")]
+    {
+        #[target_feature(enable = "avx2,fma")]
+        fn of_avx2<W: Work>(work: W) -> W::Output {
+            work.run::<true>()
+        }
+        #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx2,fma")]
+        fn of_avx512<W: Work>(work: W) -> W::Output {
+            work.run::<true>()
+        }
+        match level() {
+            Level::Baseline => {}
+            // SAFETY: the processor has the instructions.
+            Level::Avx2 => return unsafe { of_avx2(work) },
+            // SAFETY: as above.
+            Level::Avx512 => return unsafe { of_avx512(work) },
+        }
+    }
+    work.run::<false>()
+}
+
+/// Does work on a single value.
+#[inline]
+pub fn fused<W: Work>(work: W) -> W::Output {
+    #[cfg(target_arch = "x86_64")]
+    {
+        #[target_feature(enable = "fma")]
+        fn of_fma<W: Work>(work: W) -> W::Output {
+            work.run::<true>()
+        }
+        if std::arch::is_x86_feature_detected!("fma") {
+            // SAFETY: the processor has the instructions.
+            return unsafe { of_fma(work) };
+        }
+    }
+    work.run::<false>()
+}
+
 #[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2")]
+#[target_feature(enable = "avx2,fma")]
 fn with_avx2<R>(f: impl FnOnce() -> R) -> R {
     f()
 }
 
 #[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx2")]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx2,fma")]
 fn with_avx512<R>(f: impl FnOnce() -> R) -> R {
     f()
 }

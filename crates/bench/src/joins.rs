@@ -1,44 +1,37 @@
-//! TPC-H's joins: the share of rows that arrive at probe sides (thesis 4.2, 4.5.2: 97.4% of all), and what it brings to run
+//! Joins: the share of rows that arrive at probe sides (thesis 4.2, 4.5.2: 97.4% of all in TPC-H, 99.5% in SSB), and what it brings to run
 //! independent pipelines side by side (4.4.2).
 
 use std::time::{Duration, Instant};
 
 use base::{Error, Result};
 use engine::Session;
-use tpch::QUERIES;
 use types::Value;
 
-use crate::DataOptions;
-use crate::tpch::{millis, open, prepare, source};
+use crate::tpch::{millis, open};
+use crate::workload::WorkloadOptions;
 
 /// Runs of each query in each way, in turns; medians count.
 const RUNS: usize = 7;
 
-pub(crate) fn run(options: &DataOptions) -> Result<bool> {
-    let folder = prepare(options)?;
-    let mut session = open(options)?;
-    tpch::load(&mut session, &folder, source(options), |_| {})?;
+pub(crate) fn run(options: &WorkloadOptions) -> Result<bool> {
+    let mut session = open(&options.data)?;
+    options.load(&mut session)?;
+    let queries = options.queries()?;
     println!(
         "{:>5} {:>12} {:>12} {:>8} {:>12} {:>14}",
         "query", "built", "probing", "share", "in turn ms", "side by side ms"
     );
     let (mut all, mut product) = ((0, 0), 1.0_f64);
     let share = |(built, probing): (u64, u64)| 100.0 * probing as f64 / (built + probing).max(1) as f64;
-    for query in QUERIES {
-        let rows = joined(&mut session, query.sql)?;
-        let [in_turn, beside] = times(&mut session, query.sql)?.map(millis);
-        println!(
-            "{:>5} {:>12} {:>12} {:>7.1}% {in_turn:>12.2} {beside:>14.2}",
-            query.number,
-            rows.0,
-            rows.1,
-            share(rows)
-        );
+    for (name, sql) in &queries {
+        let rows = joined(&mut session, sql)?;
+        let [in_turn, beside] = times(&mut session, sql)?.map(millis);
+        println!("{:>5} {:>12} {:>12} {:>7.1}% {in_turn:>12.2} {beside:>14.2}", name, rows.0, rows.1, share(rows));
         all = (all.0 + rows.0, all.1 + rows.1);
         product *= beside / in_turn;
     }
     println!("  all {:>12} {:>12} {:>7.1}%", all.0, all.1, share(all));
-    println!("side by side takes {:.3} of the time, in the geometric mean", product.powf(1.0 / QUERIES.len() as f64));
+    println!("side by side takes {:.3} of the time, in the geometric mean", product.powf(1.0 / queries.len() as f64));
     Ok(true)
 }
 

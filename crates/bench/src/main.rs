@@ -30,6 +30,7 @@ mod traces;
 mod transactions;
 mod variants;
 mod windows;
+mod workload;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -119,7 +120,7 @@ enum Command {
     /// Times TPC-H in two ways, in pairs of runs: what a setting costs, with an interval.
     Paired(paired::PairedOptions),
     /// Counts the rows that build and probe in TPC-H's joins, and times pipelines side by side.
-    Joins(DataOptions),
+    Joins(workload::WorkloadOptions),
     /// Times TPC-H in 1 to 64 streams, and shows a query that joins another one.
     Streams(streams::StreamsOptions),
     /// Replays recorded queries on machines with many cores: figures of the thesis's chapter 4.

@@ -10,16 +10,14 @@ mod tests;
 mod thesis;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 
-use base::{Error, Random, Result};
+use base::{Random, Result};
 use engine::{Config, Database, Session};
 use scheduler::{Seats, Topology};
-use tpch::QUERIES;
 
-use crate::DataOptions;
 use crate::plot::{Chart, PlotOption};
 use crate::tpch::{prepare, source};
+use crate::workload::WorkloadOptions;
 use machine::Machine;
 use recording::Query;
 use simulate::{Memory, Outcome, Policy, Run, simulate};
@@ -28,13 +26,7 @@ use simulate::{Memory, Outcome, Policy, Run, simulate};
 #[derive(clap::Args, Clone, Debug)]
 pub(crate) struct ReplayOptions {
     #[command(flatten)]
-    data: DataOptions,
-    /// Folder of Parquet files that are loaded in the place of TPC-H's.
-    #[arg(long, requires = "queries")]
-    folder: Option<PathBuf>,
-    /// File with a query in each line, its name and a tab before it, in the place of TPC-H's.
-    #[arg(long, requires = "folder")]
-    queries: Option<PathBuf>,
+    workload: WorkloadOptions,
     /// Rows of a recorded morsel: small ones, so that little data has as many as much data would.
     #[arg(long, default_value_t = 2048)]
     morsel_rows: u64,
@@ -74,14 +66,14 @@ type Recorded = BTreeMap<usize, Vec<Query>>;
 
 pub(crate) fn run(options: &ReplayOptions) -> Result<bool> {
     let mut session = open(options)?;
-    let queries = queries(options)?;
+    let queries = options.workload.queries()?;
     let mut recorded = Recorded::new();
     for &workers in &options.workers {
         let record = |(name, sql): &(String, String)| best(&mut session, options, name, sql, workers);
         recorded.insert(workers, queries.iter().map(record).collect::<Result<_>>()?);
     }
     drop(session);
-    let is_tpch = options.folder.is_none();
+    let is_tpch = options.workload.is_tpch();
     println!("recorded: morsels of {} rows, each {} times", options.morsel_rows, options.repeat);
     let mut machines = vec![Machine::nehalem(), Machine::sandy_bridge()];
     machines.extend(options.topology.as_deref().map(Machine::described).transpose()?);
@@ -95,7 +87,7 @@ pub(crate) fn run(options: &ReplayOptions) -> Result<bool> {
     }
     if is_tpch {
         let most = options.workers.iter().copied().max().unwrap_or(1);
-        played::print(&prepare(&options.data)?, source(&options.data), most)?;
+        played::print(&prepare(&options.workload.data)?, source(&options.workload.data), most)?;
     }
     interference(&machines[0], &recorded);
     streams(&machines[0], &recorded);
@@ -122,29 +114,8 @@ fn open(options: &ReplayOptions) -> Result<Session> {
         ..Config::default()
     };
     let mut session = Database::new(config)?.connect();
-    let Some(folder) = &options.folder else {
-        let folder = prepare(&options.data)?;
-        tpch::load(&mut session, &folder, source(&options.data), |_| {})?;
-        return Ok(session);
-    };
-    let failed = |e: std::io::Error| Error::internal(format!("{}: {e}", folder.display()));
-    for entry in std::fs::read_dir(folder).map_err(failed)? {
-        let path = entry.map_err(failed)?.path();
-        if let (Some(name), Some("parquet")) = (path.file_stem(), path.extension().and_then(|e| e.to_str())) {
-            let sql = format!("create table {} as select * from '{}'", name.display(), path.display());
-            session.execute(&sql, &[])?.collect()?;
-        }
-    }
+    options.workload.load(&mut session)?;
     Ok(session)
-}
-
-/// Names and texts.
-fn queries(options: &ReplayOptions) -> Result<Vec<(String, String)>> {
-    let Some(file) = &options.queries else {
-        return Ok(QUERIES.iter().map(|query| (format!("Q{}", query.number), query.sql.to_owned())).collect());
-    };
-    let text = std::fs::read_to_string(file).map_err(|e| Error::internal(format!("{}: {e}", file.display())))?;
-    Ok(text.lines().filter_map(|line| line.split_once('\t')).map(|(n, sql)| (n.to_owned(), sql.to_owned())).collect())
 }
 
 /// The quickest of some recordings.

@@ -3,6 +3,7 @@
 
 use base::{Budget, IdMap, Random};
 use codegen::compute_row;
+use functions::ScalarFunction;
 use pipeline::ir::{
     Arithmetic, Compare, Conversion, FloatFunction, FloatOp, Logic, Operation, Pipeline, PipelineId, Program, Source,
     State, StateId, Step, Ty, Var, Vectors,
@@ -56,6 +57,15 @@ fn operations(ty: Ty) -> Vec<(Operation, Ty)> {
         let integers = [Ty::I16, Ty::I32, Ty::I64];
         all.extend(integers.map(|to| (Operation::Convert(Conversion::FloatToInt, a, to, None), to)));
         all.extend([Ty::F32, Ty::F64].map(|to| (Operation::Convert(Conversion::FloatToFloat, a, to, None), to)));
+        if ty == Ty::F64 {
+            let named = |name| ScalarFunction::named(name).unwrap();
+            let of_one = ["sqrt", "exp", "ln", "log10", "log2", "sin", "tan", "acosh", "degrees", "sign"];
+            all.extend(of_one.map(|name| (Operation::OfDoubles(named(name), a, None, None), ty)));
+            let decimals =
+                [((4, 2), Ty::I16), ((9, 0), Ty::I32), ((9, 5), Ty::I32), ((18, 3), Ty::I64), ((12, 11), Ty::I64)];
+            all.extend(decimals.map(|(digits, to)| (Operation::ToDecimal(a, digits, to, None), to)));
+            all.extend(["power", "atan2"].map(|name| (Operation::OfDoubles(named(name), a, Some(b), None), ty)));
+        }
     }
     all
 }

@@ -3,7 +3,7 @@
 use base::{Error, Result};
 use functions::Call;
 use pipeline::ir::{Site, SiteId, SiteKind};
-use types::ops::{cast, date, decimal, like};
+use types::ops::{cast, date, like};
 use types::{Physical, SqlType, Value};
 
 use crate::params::check_type;
@@ -23,9 +23,9 @@ pub(crate) unsafe fn run(worker: &mut Worker, id: SiteId, args: *const Slot) -> 
     let shared: *const Shared = &raw const *worker.inner.shared;
     // SAFETY: the worker has it as long as it lives, and nothing changes it.
     let site = unsafe { &(&(*shared).sites)[id] };
-    if let (SiteKind::Cast(or_null), [from]) = (&site.kind, site.arguments.as_slice()) {
+    if let (SiteKind::Cast(_), [from]) = (&site.kind, site.arguments.as_slice()) {
         // SAFETY: as the caller promises.
-        if let Some(slot) = unsafe { plain_cast(worker, *args, (*from, site.result), *or_null) } {
+        if let Some(slot) = unsafe { plain_cast(worker, *args, (*from, site.result)) } {
             return Ok((slot?, false));
         }
     }
@@ -85,16 +85,8 @@ fn call(site: &Site, arguments: &[Value]) -> Result<Value> {
 ///
 /// # Safety
 /// As of [`value_of`].
-unsafe fn plain_cast(
-    worker: &mut Worker,
-    slot: Slot,
-    (from, to): (SqlType, SqlType),
-    or_null: bool,
-) -> Option<Result<Slot>> {
+unsafe fn plain_cast(worker: &mut Worker, slot: Slot, (from, to): (SqlType, SqlType)) -> Option<Result<Slot>> {
     match (from, to) {
-        (SqlType::Double, SqlType::Decimal { precision, scale }) if !or_null => {
-            Some(decimal::from_f64(slot.as_f64(), precision, scale).map(Slot::integer))
-        }
         (_, SqlType::Text) if from.physical() != Physical::Str => {
             // SAFETY: as the caller promises.
             let value = unsafe { value_of(slot, from) };

@@ -5,6 +5,7 @@
 //! error if it is one.
 
 mod primitives;
+mod step;
 
 use base::ids::Id;
 use base::memory::Reservation;
@@ -13,7 +14,8 @@ use base::{Budget, Result};
 use pipeline::ir::{Literal, Operation, Ty, Vectors};
 
 use crate::abi::{BATCH, ColumnRef, Slot};
-use primitives::{Arguments, Primitive, primitive};
+use primitives::Arguments;
+use step::{Primitive, primitive};
 
 /// Rows between two operations.
 const BLOCK: usize = 512;
@@ -200,7 +202,7 @@ impl VectorValues {
                             let only_if = step.only_if.map_or(std::ptr::null(), |value| at[value].cast_const());
                             let operands = operands.map(|value| at[value].cast_const());
                             let out = at[step.value];
-                            if run(&Arguments { operands, out, only_if, count: rows.len() }) {
+                            if run.run(&Arguments { operands, out, only_if, count: rows.len() }) {
                                 return false;
                             }
                         }

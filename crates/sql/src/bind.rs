@@ -33,6 +33,7 @@ mod like;
 mod locking;
 mod locking_within;
 mod order;
+mod output_name;
 mod parameters;
 mod parts;
 mod pivot;

@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 
 use base::SqlState;
 use base::ids::Id;
+use functions::Typed;
 use pipeline::ir::{Arithmetic, Compare, Conversion, FloatFunction, FloatOp, Literal, Logic, Operation, Ty, Var};
 use runtime::abi::Slot;
 use types::ops::number::float::Float;
@@ -125,6 +126,18 @@ impl Interpreter<'_> {
                 };
                 if x_type == Ty::F32 { f32_slot(value as f32) } else { f64_slot(value) }
             }
+            Operation::OfDoubles(function, x, y, position) => {
+                let value = match (function.definition().typed, y) {
+                    (Some(Typed::Double(one, _)), None) => one(self.float(*x)),
+                    (Some(Typed::DoubleOfTwo(one, _)), Some(y)) => one(self.float(*x), self.float(*y)),
+                    _ => unreachable!("the verifier has seen that it is a function of so many doubles"),
+                };
+                f64_slot(self.or_fail(value, *position)?)
+            }
+            Operation::ToDecimal(x, (precision, scale), to, position) => {
+                let units = decimal::from_f64(self.float(*x), *precision, *scale);
+                extend(*to, int_slot(self.or_fail(units, *position)?))
+            }
             Operation::IsNullPtr(p) => bool_slot(self.pointer(*p).is_null()),
             Operation::Checked(kind, x, y, position) => {
                 let ty = self.vars[*x];
@@ -232,6 +245,13 @@ impl Interpreter<'_> {
         let batch = self.batch.expect("only pipelines have a source");
         // SAFETY: the batch has `count` positions.
         unsafe { *batch.selection.add(self.tuple) as usize }
+    }
+
+    fn or_fail<T>(&mut self, value: base::Result<T>, position: Option<u32>) -> Run<T> {
+        value.map_err(|error| {
+            self.worker.fail(error);
+            self.position(position)
+        })
     }
 
     fn out_of_range(&mut self, ty: Ty, position: Option<u32>) -> Run<Slot> {

@@ -216,7 +216,8 @@ impl<'p> Stages<'p> {
 fn is_lazy(op: &Operation) -> bool {
     match op {
         Operation::Load { stable, .. } => *stable,
-        Operation::Checked(..) | Operation::Divide(..) | Operation::Remainder(..) | Operation::Float(..) => false,
+        Operation::Checked(..) | Operation::Divide(..) | Operation::Remainder(..) => false,
+        Operation::Float(..) | Operation::OfDoubles(..) | Operation::ToDecimal(..) => false,
         Operation::Convert(kind, ..) => {
             !matches!(kind, Conversion::Narrow | Conversion::FloatToInt | Conversion::FloatToFloat)
         }

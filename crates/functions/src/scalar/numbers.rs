@@ -2,7 +2,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use types::ops::number::{float, integer};
+use types::ops::number::{float, integer, many};
 use types::ops::{decimal, string};
 use types::{SqlType, Value};
 
@@ -31,9 +31,11 @@ macro_rules! double_function {
             $documentation,
             $example,
         )
-        .typed(Typed::Double($operation))
+        .typed(Typed::Double($operation, |x, only_if, out| many::one_by_one(x, only_if, out, $operation)))
     };
 }
+
+pub(super) use double_function;
 
 /// Of numbers of any length.
 const fn long(parameters: &'static [Parameter]) -> Overload {
@@ -42,7 +44,7 @@ const fn long(parameters: &'static [Parameter]) -> Overload {
 
 /// A function of a double, or of a number of any length. Both may fail.
 macro_rules! long_function {
-    ($name:literal, $names:expr, $operation:path, $long:ident, $documentation:literal, $example:expr) => {
+    ($name:literal, $names:expr, $operation:path, $many:path, $long:ident, $documentation:literal, $example:expr) => {
         Scalar::new(
             $name,
             $names,
@@ -54,7 +56,7 @@ macro_rules! long_function {
             $documentation,
             $example,
         )
-        .typed(Typed::Double($operation))
+        .typed(Typed::Double($operation, $many))
     };
 }
 
@@ -103,7 +105,10 @@ pub(super) const ROWS: &[Scalar] = &[
         "-1, 0 or 1 as the number is negative, zero or positive.",
         ("sign(-8.4)", "-1"),
     )
-    .typed(Typed::Double(|x| Ok(float::sign(x)))),
+    .typed(Typed::Double(
+        |x| Ok(float::sign(x)),
+        |x, only_if, out| many::one_by_one(x, only_if, out, |x| Ok(float::sign(x))),
+    )),
     // Of a decimal: any precision and scale, the result's type says the scale; digits beyond it do not change the value.
     Scalar::new(
         "round",
@@ -167,10 +172,26 @@ pub(super) const ROWS: &[Scalar] = &[
         ("floor(-42.8)", "-43"),
     )
     .typed(Typed::Float(FloatFunction::Floor)),
-    long_function!("sqrt", &["sqrt"], float::sqrt, sqrt, "Square root.", ("sqrt(2)", "1.4142135623730951")),
+    long_function!(
+        "sqrt",
+        &["sqrt"],
+        float::sqrt,
+        many::sqrt_of_many,
+        sqrt,
+        "Square root.",
+        ("sqrt(2)", "1.4142135623730951")
+    ),
     double_function!("cbrt", &["cbrt"], total float::cbrt, "Cube root.", ("cbrt(27)", "3")),
-    long_function!("exp", &["exp"], float::exp, exp, "e raised to the argument.", ("exp(0)", "1")),
-    long_function!("ln", &["ln"], float::ln, ln, "Natural logarithm.", ("ln(2)", "0.6931471805599453")),
+    long_function!("exp", &["exp"], float::exp, many::exp_of_many, exp, "e raised to the argument.", ("exp(0)", "1")),
+    long_function!(
+        "ln",
+        &["ln"],
+        float::ln,
+        many::ln_of_many,
+        ln,
+        "Natural logarithm.",
+        ("ln(2)", "0.6931471805599453")
+    ),
     double_function!("log10", &["log10"], float::log10, "Logarithm to base 10.", ("log10(1000)", "3")),
     Scalar::new(
         "log",
@@ -192,7 +213,7 @@ pub(super) const ROWS: &[Scalar] = &[
         "Logarithm to base 10, or of the second argument to the base of the first.",
         ("log(2, 64)", "6"),
     )
-    .typed(Typed::Double(float::log10)),
+    .typed(Typed::Double(float::log10, many::log10_of_many)),
     Scalar::new(
         "power",
         &["power", "pow"],
@@ -204,7 +225,7 @@ pub(super) const ROWS: &[Scalar] = &[
         "The first argument raised to the second.",
         ("power(9, 3)", "729"),
     )
-    .typed(Typed::DoubleOfTwo(float::power)),
+    .typed(Typed::DoubleOfTwo(float::power, many::power_of_many)),
     Scalar::new(
         "pi",
         &["pi"],
@@ -227,7 +248,10 @@ pub(super) const ROWS: &[Scalar] = &[
         "Inverse tangent of the quotient, in radians.",
         ("atan2(1, 0)", "1.5707963267948966"),
     )
-    .typed(Typed::DoubleOfTwo(|y, x| Ok(float::atan2(y, x)))),
+    .typed(Typed::DoubleOfTwo(
+        |y, x| Ok(float::atan2(y, x)),
+        |y, x, only_if, out| many::pair_by_pair((y, x), only_if, out, |y, x| Ok(float::atan2(y, x))),
+    )),
     double_function!("degrees", &["degrees"], float::degrees, "Radians as degrees.", ("degrees(pi())", "180")),
     double_function!(
         "radians",

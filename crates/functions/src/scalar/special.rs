@@ -2,11 +2,11 @@
 
 use base::Result;
 use types::ops::date::{is_infinite, is_infinite_date};
-use types::ops::number::{bucket, float};
+use types::ops::number::{bucket, float, many};
 use types::ops::{bytes, decimal, error};
 use types::{SqlType, Value};
 
-use super::{Call, Scalar, first, over};
+use super::{Call, Scalar, Typed, first, over};
 use crate::Parameter::{BigInt, Bytea, Date, Decimal, Double, Integer, Interval, Numeric, SmallInt, Timestamp};
 
 pub(super) const ROWS: &[Scalar] = &[
@@ -103,7 +103,8 @@ pub(super) const ROWS: &[Scalar] = &[
         |c| Ok(Value::Float(float::log2(c.float(0)?)?)),
         "Logarithm to base 2.",
         ("log2(8)", "3"),
-    ),
+    )
+    .typed(Typed::Double(float::log2, many::log2_of_many)),
     Scalar::new(
         "signbit",
         &["signbit"],

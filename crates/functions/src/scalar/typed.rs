@@ -2,6 +2,7 @@
 
 use base::Result;
 use types::ops::json::Part;
+use types::ops::number::many::{OfOne, OfTwo};
 use types::{SqlType, Str};
 
 /// A strict function over values as they are. Its arguments and its result are those of all its overloads; a number may
@@ -10,10 +11,10 @@ use types::{SqlType, Str};
 pub enum Typed {
     /// Of a double: machine code. Overloads of other types have none.
     Float(FloatFunction),
-    /// A double of a double. Overloads of other types have none, here and below.
-    Double(fn(f64) -> Result<f64>),
-    /// A double of two doubles.
-    DoubleOfTwo(fn(f64, f64) -> Result<f64>),
+    /// A double of a double, and doubles of many. Overloads of other types have none, here and below.
+    Double(fn(f64) -> Result<f64>, OfOne),
+    /// A double of two doubles, and doubles of many.
+    DoubleOfTwo(fn(f64, f64) -> Result<f64>, OfTwo),
     /// A number of a text.
     Number(fn(&str) -> i64),
     /// A number of two texts.
@@ -47,15 +48,15 @@ impl Typed {
             Self::PartByText(_) | Self::PartByNumber(_) => true,
             Self::Text(..) | Self::TextOfTexts(_) | Self::TextOfFour(_) | Self::PartByTextAndNumber(_) => false,
             Self::FoundByText(_) | Self::FoundByNumber(_) => false,
-            Self::Double(_) | Self::DoubleOfTwo(_) => false,
+            Self::Double(..) | Self::DoubleOfTwo(..) => false,
         }
     }
 
     /// Whether it is of arguments of these types.
     pub fn is_of(self, arguments: &[SqlType]) -> bool {
         match self {
-            Self::Double(_) => arguments == [SqlType::Double],
-            Self::DoubleOfTwo(_) => arguments == [SqlType::Double; 2],
+            Self::Double(..) => arguments == [SqlType::Double],
+            Self::DoubleOfTwo(..) => arguments == [SqlType::Double; 2],
             Self::TextOfFour(_) => matches!(arguments, [_, _, _, flags] if flags.is_string()),
             Self::Text(..) => matches!(arguments, [text] if text.is_string()),
             _ => true,

@@ -46,6 +46,8 @@ pub enum Callee {
     CheckPrecision,
     /// `(I128 value, I32 scale) -> F64`
     DecimalToDouble,
+    /// `(F64) -> I128`: a decimal of a precision and a scale, by its first 15 digits; 22003.
+    DoubleToDecimal(u8, u8),
     /// A scalar function that has a typed form ([`functions::Typed`]), which says its signature.
     Scalar(ScalarFunction),
     /// `(F64, I64 digits) -> F64`: to the nearest number of so many digits behind the point, or towards zero; 22003.
@@ -172,10 +174,11 @@ impl Callee {
             Self::AddInterval => (&[Interval, Interval], Some(Interval)),
             Self::RescaleDown | Self::CheckPrecision => (&[I128, I32], Some(I128)),
             Self::DecimalToDouble => (&[I128, I32], Some(F64)),
+            Self::DoubleToDecimal(..) => (&[F64], Some(I128)),
             Self::Scalar(function) => match function.definition().typed {
                 None | Some(Typed::Float(_)) => return None,
-                Some(Typed::Double(_)) => (&[F64], Some(F64)),
-                Some(Typed::DoubleOfTwo(_)) => (&[F64, F64], Some(F64)),
+                Some(Typed::Double(..)) => (&[F64], Some(F64)),
+                Some(Typed::DoubleOfTwo(..)) => (&[F64, F64], Some(F64)),
                 Some(Typed::Number(_)) => (&[Str], Some(I64)),
                 Some(Typed::NumberOfTexts(_)) => (&[Str, Str], Some(I64)),
                 Some(Typed::Test(_)) => (&[Str, Str], Some(Bool)),

@@ -1,6 +1,6 @@
 //! Instructions.
 
-use functions::FloatFunction;
+use functions::{FloatFunction, ScalarFunction};
 
 use super::callee::Callee;
 use super::{ParamId, StateId, Ty, Var};
@@ -288,6 +288,10 @@ pub enum Operation {
     FieldAddress(Var, u32),
     /// A function of a float that cannot fail.
     FloatFunction(FloatFunction, Var),
+    /// A function of one F64 or two ([`Typed::Double`](functions::Typed::Double), `DoubleOfTwo`): F64. Ends the query with its error.
+    OfDoubles(ScalarFunction, Var, Option<Var>, Option<u32>),
+    /// An F64 as a decimal of a precision and a scale, by its first 15 digits, in an integer of the type. Ends the query with 22003.
+    ToDecimal(Var, (u8, u8), Ty, Option<u32>),
     /// Whether a Ptr is null: Bool.
     IsNullPtr(Var),
     /// Integer arithmetic that ends the query with 22003 on overflow; both operands of one type.
@@ -422,6 +426,7 @@ impl Operation {
     pub fn never_fails(&self) -> bool {
         match self {
             Self::Checked(..) | Self::Divide(..) | Self::Remainder(..) | Self::Float(..) => false,
+            Self::OfDoubles(..) | Self::ToDecimal(..) => false,
             Self::Convert(conversion, ..) => matches!(
                 conversion,
                 Conversion::Widen | Conversion::Cut | Conversion::IntToFloat | Conversion::BoolToInt

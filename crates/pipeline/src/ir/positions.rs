@@ -50,6 +50,8 @@ impl Operation {
             | Self::Divide(_, _, position)
             | Self::Remainder(_, _, position)
             | Self::Float(_, _, _, position)
+            | Self::OfDoubles(_, _, _, position)
+            | Self::ToDecimal(_, _, _, position)
             | Self::Convert(_, _, _, position) => Some(position),
             _ => None,
         }

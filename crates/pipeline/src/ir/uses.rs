@@ -15,6 +15,7 @@ macro_rules! each_operand {
             | Self::OnlyRow(_) => {}
             Self::Load { base, .. } | Self::FieldAddress(base, _) => $f(base),
             Self::FloatFunction(_, x) | Self::IsNullPtr(x) | Self::Not(x) | Self::Convert(_, x, ..) => $f(x),
+            Self::ToDecimal(x, ..) => $f(x),
             Self::Checked(_, x, y, _)
             | Self::Wrapping(_, x, y)
             | Self::Divide(x, y, _)
@@ -22,6 +23,10 @@ macro_rules! each_operand {
             | Self::Float(_, x, y, _)
             | Self::Compare(_, x, y)
             | Self::Logic(_, x, y) => [x, y].into_iter().for_each($f),
+            Self::OfDoubles(_, x, y, _) => {
+                $f(x);
+                y.into_iter().for_each(&mut $f);
+            }
             Self::Select(c, x, y) => [c, x, y].into_iter().for_each($f),
             Self::Hash(values) => {
                 for (v, null) in values {

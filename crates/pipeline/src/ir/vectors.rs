@@ -52,12 +52,13 @@ impl Operation {
             }
             Self::Param(_, ty) | Self::Column(_, ty) => !matches!(ty, Ty::I128 | Ty::Str | Ty::Interval | Ty::Ptr),
             Self::ColumnNull(_) => true,
-            Self::FloatFunction(_, x) | Self::Not(x) => simple(x),
+            Self::FloatFunction(_, x) | Self::Not(x) | Self::OfDoubles(_, x, ..) => simple(x),
             Self::Convert(_, x, to, _) => simple(x) && *to != Ty::I128,
             Self::Compare(how, x, _) => simple(x) && *how != Compare::Before,
             Self::Checked(_, x, ..) | Self::Wrapping(_, x, _) | Self::Float(_, x, ..) | Self::Select(_, x, _) => {
                 simple(x)
             }
+            Self::ToDecimal(_, _, to, _) => *to != Ty::I128,
             Self::Logic(_, x, _) => ty(*x) == Ty::Bool,
             // Processors have no such loops.
             Self::Divide(..) | Self::Remainder(..) => false,

@@ -48,12 +48,15 @@ pub fn function(callee: Callee) -> (AbiFn, u64) {
         Callee::RescaleDown => (rescale_down, 0),
         Callee::CheckPrecision => (check_precision, 0),
         Callee::DecimalToDouble => (decimal_to_double, 0),
+        Callee::DoubleToDecimal(precision, scale) => {
+            (double_to_decimal, usize::from(precision) << 8 | usize::from(scale))
+        }
         Callee::Scalar(function) if function.definition().typed.is_some_and(Typed::says_null) => {
             (found, function.number().into())
         }
         Callee::Scalar(function) => match function.definition().typed {
-            Some(Typed::Double(operation)) => (double, operation as usize),
-            Some(Typed::DoubleOfTwo(operation)) => (double_of_two, operation as usize),
+            Some(Typed::Double(operation, _)) => (double, operation as usize),
+            Some(Typed::DoubleOfTwo(operation, _)) => (double_of_two, operation as usize),
             _ => (scalar, function.number().into()),
         },
         Callee::ToDigits(function) => (if function == FloatFunction::Trunc { trunc_to } else { round_to }, 0),
@@ -213,6 +216,9 @@ functions! {
     fn decimal_to_double(worker, immediate, args) {
         Ok(Slot::f64(decimal::to_f64(args.slot(0).as_i128(), args.i32(1).clamp(0, 38) as u8)))
     }
+    fn double_to_decimal(worker, digits, args) {
+        decimal::from_f64(args.slot(0).as_f64(), (digits >> 8) as u8, digits as u8).map(Slot::integer)
+    }
     fn scalar(worker, function, args) {
         let text = |i| args.text(i);
         let number = |i| args.slot(i).as_i64();
@@ -232,7 +238,7 @@ functions! {
             Some(Typed::PartByNumber(f)) => part(f(text(0), number(1))),
             Some(Typed::PartByTextAndNumber(f)) => part(f(text(0), text(1), number(2))?),
             None
-            | Some(Typed::Float(_) | Typed::Double(_) | Typed::DoubleOfTwo(_) | Typed::FoundByText(_) | Typed::FoundByNumber(_)) => {
+            | Some(Typed::Float(_) | Typed::Double(..) | Typed::DoubleOfTwo(..) | Typed::FoundByText(_) | Typed::FoundByNumber(_)) => {
                 return Err(Error::internal("a function that code does not call"));
             }
         })

@@ -19,10 +19,10 @@ pub(super) struct Arguments {
 }
 
 /// A loop; whether some row that matters is in doubt.
-pub(super) type Primitive = unsafe fn(&Arguments) -> bool;
+pub(super) type Loop = unsafe fn(&Arguments) -> bool;
 
-/// The loop for an operation, if vectors know it; `ty` says the types of its operands.
-pub(super) fn primitive(op: &Operation, ty: impl Fn(Var) -> Ty) -> Option<Primitive> {
+/// The loop of this module for an operation; `ty` says the types of its operands.
+pub(super) fn loop_of(op: &Operation, ty: impl Fn(Var) -> Ty) -> Option<Loop> {
     Some(match *op {
         Operation::FloatFunction(function, x) => match (function, ty(x)) {
             (FloatFunction::Sqrt, Ty::F64) => map::<f64, f64, Sqrt>,
@@ -81,7 +81,7 @@ pub(super) fn primitive(op: &Operation, ty: impl Fn(Var) -> Ty) -> Option<Primit
     })
 }
 
-fn checked<T: Integer>(kind: Arithmetic) -> Primitive {
+fn checked<T: Integer>(kind: Arithmetic) -> Loop {
     match kind {
         Arithmetic::Add => zip::<T, T, Checked<Add>>,
         Arithmetic::Sub => zip::<T, T, Checked<Subtract>>,
@@ -89,7 +89,7 @@ fn checked<T: Integer>(kind: Arithmetic) -> Primitive {
     }
 }
 
-fn wrapping<T: Integer>(kind: Arithmetic) -> Primitive {
+fn wrapping<T: Integer>(kind: Arithmetic) -> Loop {
     match kind {
         Arithmetic::Add => zip::<T, T, Add>,
         Arithmetic::Sub => zip::<T, T, Subtract>,
@@ -97,7 +97,7 @@ fn wrapping<T: Integer>(kind: Arithmetic) -> Primitive {
     }
 }
 
-fn float<T: Float>(kind: FloatOp) -> Primitive {
+fn float<T: Float>(kind: FloatOp) -> Loop {
     match kind {
         FloatOp::Add => zip::<T, T, FloatAdd>,
         FloatOp::Sub => zip::<T, T, FloatSubtract>,
@@ -106,7 +106,7 @@ fn float<T: Float>(kind: FloatOp) -> Primitive {
     }
 }
 
-fn compare<T: Ordered>(how: Compare) -> Option<Primitive> {
+fn compare<T: Ordered>(how: Compare) -> Option<Loop> {
     Some(match how {
         Compare::Eq => zip::<T, u8, Equal>,
         Compare::Ne => zip::<T, u8, Flipped<Equal>>,
@@ -118,7 +118,7 @@ fn compare<T: Ordered>(how: Compare) -> Option<Primitive> {
     })
 }
 
-fn convert(kind: Conversion, from: Ty, to: Ty) -> Option<Primitive> {
+fn convert(kind: Conversion, from: Ty, to: Ty) -> Option<Loop> {
     Some(match (kind, from, to) {
         (Conversion::BoolToInt, Ty::Bool, Ty::I16) => map::<u8, i16, As>,
         (Conversion::BoolToInt, Ty::Bool, Ty::I32) => map::<u8, i32, As>,
@@ -245,7 +245,7 @@ fn each<R: Copy>(
 impl Arguments {
     /// # Safety
     /// The operand has as many values of the type as the arguments say, for as long as `self` is used.
-    unsafe fn operand<T>(&self, number: usize) -> &[T] {
+    pub(super) unsafe fn operand<T>(&self, number: usize) -> &[T] {
         // SAFETY: as the caller promises.
         unsafe { std::slice::from_raw_parts(self.operands[number].cast(), self.count) }
     }
@@ -253,13 +253,13 @@ impl Arguments {
     /// # Safety
     /// There is room for as many values, which nobody else uses.
     #[expect(clippy::mut_from_ref, reason = "the memory is not that of `self`")]
-    unsafe fn out<T>(&self) -> &mut [MaybeUninit<T>] {
+    pub(super) unsafe fn out<T>(&self) -> &mut [MaybeUninit<T>] {
         // SAFETY: as the caller promises.
         unsafe { std::slice::from_raw_parts_mut(self.out.cast(), self.count) }
     }
 
     /// The flags of rows that matter, if they are asked for.
-    fn only_if(&self, doubts: bool) -> Option<&[u8]> {
+    pub(super) fn only_if(&self, doubts: bool) -> Option<&[u8]> {
         // SAFETY: as many flags as values.
         let flags = || unsafe { std::slice::from_raw_parts(self.only_if, self.count) };
         (doubts && !self.only_if.is_null()).then(flags)

@@ -10,8 +10,8 @@ use types::Value;
 use types::ops::like::{DEFAULT_ESCAPE, Syntax, matches, similar};
 use types::ops::regex;
 
+use super::output_name::output_name;
 use super::scope::{Clause, Level, find_relation};
-use super::select::output_name;
 use super::{Binder, fold, unsupported};
 use crate::parse::glob;
 use crate::parse::shorthand::pattern_of_names;

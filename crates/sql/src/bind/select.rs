@@ -18,6 +18,7 @@ use super::input_order::InputOrder;
 use super::json_order::ordered;
 use super::labelled::{is_file_name, reads_files};
 use super::order::{Key, KeyOrder};
+use super::output_name::output_name;
 use super::sample::apart;
 use super::scope::{Clause, Level, ScopeColumn, Unnested, find_relation};
 use super::slice::{Slice, limited};
@@ -498,58 +499,4 @@ pub(super) fn filtered(node: Node, condition: Expr) -> Node {
     let mut predicates = Vec::new();
     split_conjuncts(condition, &mut predicates);
     Node::new(Op::Filter { input: Box::new(node), predicates })
-}
-
-/// The name of a select item without alias, as PostgreSQL chooses it.
-pub(super) fn output_name(expr: &ast::Expr) -> String {
-    use ast::Expr as E;
-    let mut expr = expr;
-    loop {
-        return match expr {
-            E::Identifier(ident) => fold(ident),
-            E::CompoundIdentifier(parts) => parts.last().map(fold).unwrap_or_default(),
-            E::Function(function) => match function.name.0.last() {
-                Some(ObjectNamePart::Identifier(ident)) => fold(ident),
-                _ => "?column?".to_owned(),
-            },
-            E::Nested(inner) | E::Collate { expr: inner, .. } => {
-                expr = inner;
-                continue;
-            }
-            E::Cast { expr: inner, data_type, .. } => match inner.as_ref() {
-                E::Value(_) => data_type.to_string().to_lowercase().split('(').next().unwrap_or_default().to_owned(),
-                inner => {
-                    expr = inner;
-                    continue;
-                }
-            },
-            E::Array(_) => "array".to_owned(),
-            E::CompoundFieldAccess { root, .. } => {
-                expr = root;
-                continue;
-            }
-            E::Case { .. } => "case".to_owned(),
-            E::Extract { .. } => "extract".to_owned(),
-            E::Substring { .. } => "substring".to_owned(),
-            E::Trim { .. } => "btrim".to_owned(),
-            E::Position { .. } => "position".to_owned(),
-            E::Ceil { .. } => "ceil".to_owned(),
-            E::Floor { .. } => "floor".to_owned(),
-            E::Exists { .. } => "exists".to_owned(),
-            E::TypedString(typed) => typed.data_type.to_string().to_lowercase(),
-            E::Interval(_) => "interval".to_owned(),
-            E::Subquery(query) => match query.body.as_ref() {
-                ast::SetExpr::Select(select) => match select.projection.first() {
-                    Some(SelectItem::UnnamedExpr(inner)) => {
-                        expr = inner;
-                        continue;
-                    }
-                    Some(SelectItem::ExprWithAlias { alias, .. }) => fold(alias),
-                    _ => "?column?".to_owned(),
-                },
-                _ => "?column?".to_owned(),
-            },
-            _ => "?column?".to_owned(),
-        };
-    }
 }

@@ -7,7 +7,7 @@ mod convert;
 mod text;
 mod wide;
 
-pub use convert::{from_f32, from_f64, to_f32, to_f64, to_i64};
+pub use convert::{Units, from_f32, from_f64, from_f64_of_many, to_f32, to_f64, to_i64};
 pub use text::{Exact, format, parse, parse_exact, write};
 use wide::U256;
 

@@ -5,6 +5,7 @@ pub mod bucket;
 mod elementary;
 pub mod float;
 pub mod integer;
+pub mod many;
 pub mod pattern;
 mod text;
 

@@ -4,7 +4,7 @@ use base::SqlState;
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value, types};
 use cranelift_frontend::FunctionBuilder;
-use pipeline::ir::{Arithmetic, Conversion, FloatFunction, Logic, Operation, Ty, Var};
+use pipeline::ir::{Arithmetic, Callee, Conversion, FloatFunction, Logic, Operation, Ty, Var};
 use runtime::abi::Kernel;
 
 use super::Values;
@@ -38,6 +38,17 @@ impl Values<'_, '_> {
                     FloatFunction::Trunc => ins.trunc(x),
                     FloatFunction::Nearest => ins.nearest(x),
                 })
+            }
+            Operation::OfDoubles(function, x, y, position) => {
+                let operands = [*x].into_iter().chain(*y).map(|v| (self.get(v), Ty::F64)).collect::<Vec<_>>();
+                let results = self.code.call(Callee::Scalar(*function), &operands, &[Ty::F64], *position);
+                results.into_iter().next().expect("it has a result")
+            }
+            Operation::ToDecimal(x, (precision, scale), to, position) => {
+                let callee = Callee::DoubleToDecimal(*precision, *scale);
+                let x = self.get(*x);
+                let units = self.code.call(callee, &[(x, Ty::F64)], &[Ty::I128], *position)[0].one();
+                Val::One(if *to == Ty::I128 { units } else { self.code.b.ins().ireduce(clif_type(*to), units) })
             }
             Operation::Load { base, offset, ty, stable: is_stable } => {
                 if let Some(value) = self.read_accumulator(*base, *offset) {

@@ -378,6 +378,17 @@ impl Parser<'_> {
                 let (base, offset) = self.place()?;
                 Operation::FieldAddress(base, offset)
             }
+            "of_doubles" => {
+                let name = self.t.name()?;
+                let function = ScalarFunction::named(name).ok_or_else(|| self.t.error("a function"))?;
+                let x = self.var()?;
+                let y = if self.t.take(",") { Some(self.var()?) } else { None };
+                Operation::OfDoubles(function, x, y, self.position()?)
+            }
+            "to_decimal" => {
+                let digits = (self.t.number()?, self.t.number()?);
+                Operation::ToDecimal(self.var()?, digits, ty, self.position()?)
+            }
             "is_null_ptr" => Operation::IsNullPtr(self.var()?),
             "not" => Operation::Not(self.var()?),
             "divide" => {

@@ -314,6 +314,17 @@ impl Printer<'_, '_, '_> {
             }
             Operation::FieldAddress(base, offset) => write!(self.f, "field_address {base}+{offset}"),
             Operation::FloatFunction(function, x) => write!(self.f, "function.{} {x}", snake(function)),
+            Operation::OfDoubles(function, x, y, position) => {
+                write!(self.f, "of_doubles {} {x}", function.name())?;
+                if let Some(y) = y {
+                    write!(self.f, ", {y}")?;
+                }
+                self.position(*position)
+            }
+            Operation::ToDecimal(x, (precision, scale), _, position) => {
+                write!(self.f, "to_decimal {precision} {scale} {x}")?;
+                self.position(*position)
+            }
             Operation::IsNullPtr(x) => write!(self.f, "is_null_ptr {x}"),
             Operation::Checked(kind, x, y, position) => {
                 write!(self.f, "checked.{} {x}, {y}", snake(kind))?;

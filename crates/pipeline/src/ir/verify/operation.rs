@@ -1,7 +1,8 @@
 //! Types of operations.
 
 use super::Verifier;
-use types::Physical;
+use functions::Typed;
+use types::{Physical, SqlType};
 
 use crate::ir::{Compare, Conversion, Literal, Operation, Param, RowLayout, Source, State, Ty, Var};
 
@@ -43,6 +44,26 @@ impl<'p> Verifier<'p> {
                 Ok(Ty::Ptr)
             }
             Operation::FloatFunction(_, x) => self.one_of(*x, Ty::is_float, "a float"),
+            Operation::OfDoubles(function, x, y, _) => {
+                let known = match function.definition().typed {
+                    Some(Typed::Double(..)) => y.is_none(),
+                    Some(Typed::DoubleOfTwo(..)) => y.is_some(),
+                    _ => false,
+                };
+                if !known {
+                    return Err(format!("{} is not a function of so many doubles", function.name()));
+                }
+                self.expect(*x, Ty::F64)?;
+                y.map_or(Ok(()), |y| self.expect(y, Ty::F64))?;
+                Ok(Ty::F64)
+            }
+            Operation::ToDecimal(x, (precision, scale), to, _) => {
+                self.expect(*x, Ty::F64)?;
+                if *to != declared || Ty::from(SqlType::decimal(*precision, *scale).physical()) != *to {
+                    return Err(format!("decimals of {precision} digits are not {to:?}"));
+                }
+                Ok(*to)
+            }
             Operation::IsNullPtr(p) => self.expect(*p, Ty::Ptr).map(|()| Ty::Bool),
             Operation::Checked(_, x, y, _) | Operation::Wrapping(_, x, y) => {
                 self.pair(*x, *y, Ty::is_integer, "integers")

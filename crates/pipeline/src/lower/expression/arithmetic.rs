@@ -194,6 +194,9 @@ impl Expressions {
         }
         let position = expr.position;
         let fits = self.quotient_fits(args, power, expr.sql_type);
+        if let Some(quotient) = fits.then(|| self.quotient_by_constant(args, power)).flatten() {
+            return self.strict(pipe, &[a], |p| quotient.of(p, a.value, expr.sql_type.physical().into()));
+        }
         self.strict(pipe, &[a, b], |p| {
             let (x, y) = (p.widen(a.value, Ty::I128), p.widen(b.value, Ty::I128));
             let power = p.int(power, Ty::I32);
@@ -207,13 +210,20 @@ impl Expressions {
         })
     }
 
+    /// How decimals are divided by a constant if their range is small enough for words.
+    fn quotient_by_constant(&self, args: &[Expr], power: i128) -> Option<QuotientByConstant> {
+        let divisor = constant_divisor(&args[1])?;
+        let up = 10i128.checked_pow(u32::try_from(power).ok()?)?;
+        let by = i128::from(i32::try_from(divisor.checked_abs()?).ok().filter(|by| *by > 0)?);
+        let (whole, rest) = (up / by * divisor.signum(), up % by * divisor.signum());
+        let most = i128::try_from(self.range(&args[0])?.magnitude()).ok()?;
+        let fits = |product: Option<i128>| product.is_some_and(|product| i64::try_from(product).is_ok());
+        (fits(Some(most)) && fits(most.checked_mul(rest.abs()))).then_some(QuotientByConstant { whole, rest, by })
+    }
+
     /// Whether it is known that a quotient has no more digits than its type: where the divisor is a constant.
     fn quotient_fits(&self, args: &[Expr], power: i128, sql_type: SqlType) -> bool {
-        let divisor = match args[1].kind {
-            ExprKind::Const(Value::Decimal(divisor)) => divisor.unsigned_abs(),
-            ExprKind::Const(Value::Int(divisor)) => i128::from(divisor).unsigned_abs(),
-            _ => return false,
-        };
+        let Some(divisor) = constant_divisor(&args[1]).map(i128::unsigned_abs) else { return false };
         let scaled = u32::try_from(power).ok().and_then(|digits| self.range(&args[0])?.scale_up(digits));
         let most = scaled.and_then(|scaled| scaled.magnitude().checked_div(divisor));
         // Rounding adds one at most.
@@ -361,4 +371,58 @@ pub(in crate::lower) fn check_precision(pipe: &mut Pipe, value: Var, sql_type: S
     let value = pipe.call1(Callee::CheckPrecision, vec![value, digits], position);
     let ty: Ty = sql_type.physical().into();
     if ty == Ty::I128 { value } else { pipe.let_(ty, Operation::Convert(Conversion::Cut, value, ty, None)) }
+}
+
+fn constant_divisor(expr: &Expr) -> Option<i128> {
+    match expr.kind {
+        ExprKind::Const(Value::Decimal(divisor)) => Some(divisor),
+        ExprKind::Const(Value::Int(divisor)) => Some(divisor.into()),
+        _ => None,
+    }
+}
+
+/// `x * 10^power / divisor`, rounded half away from zero, as `x * whole + x * rest / by`: `10^power / divisor` is `whole`, and
+/// `rest / by` is left. The second product has 64 bits.
+struct QuotientByConstant {
+    whole: i128,
+    rest: i128,
+    /// Positive, below 2^31.
+    by: i128,
+}
+
+impl QuotientByConstant {
+    fn of(&self, p: &mut Pipe, x: Var, layout: Ty) -> Var {
+        let x = p.widen(x, Ty::I64);
+        let mut value = self.rounded(p, x);
+        if self.whole != 0 {
+            let wide = if layout == Ty::I128 { Ty::I128 } else { Ty::I64 };
+            let (factor, wide_x) = (p.int(self.whole, wide), p.widen(x, wide));
+            let product = p.wrapping(Arithmetic::Mul, wide_x, factor);
+            let rest = p.widen(value, wide);
+            value = p.wrapping(Arithmetic::Add, product, rest);
+        }
+        match p.ty(value) {
+            ty if ty.size() > layout.size() => p.let_(layout, Operation::Convert(Conversion::Cut, value, layout, None)),
+            _ => p.widen(value, layout),
+        }
+    }
+
+    /// `x * rest / by`
+    fn rounded(&self, p: &mut Pipe, x: Var) -> Var {
+        if self.rest == 0 {
+            return p.int(0, Ty::I64);
+        }
+        let (factor, by) = (p.int(self.rest, Ty::I64), p.int(self.by, Ty::I64));
+        let product = p.wrapping(Arithmetic::Mul, x, factor);
+        let quotient = p.let_(Ty::I64, Operation::Divide(product, by, None));
+        let whole = p.wrapping(Arithmetic::Mul, quotient, by);
+        let left = p.wrapping(Arithmetic::Sub, product, whole);
+        let twice = p.wrapping(Arithmetic::Add, left, left);
+        let minus = p.int(-self.by, Ty::I64);
+        let (up, down) = (p.compare(Compare::Ge, twice, by), p.compare(Compare::Le, twice, minus));
+        let [up, down] =
+            [up, down].map(|flag| p.let_(Ty::I64, Operation::Convert(Conversion::BoolToInt, flag, Ty::I64, None)));
+        let more = p.wrapping(Arithmetic::Sub, up, down);
+        p.wrapping(Arithmetic::Add, quotient, more)
+    }
 }

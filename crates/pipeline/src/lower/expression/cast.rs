@@ -59,6 +59,11 @@ impl Expressions {
                 let convert = Operation::Convert(Conversion::FloatToInt, sql.value, ty, expr.position);
                 self.strict(pipe, &[sql], |p| p.let_(ty, convert))
             }
+            (T::Double, T::Decimal { precision, scale }) => {
+                let ty = to.physical().into();
+                let convert = Operation::ToDecimal(sql.value, (precision, scale), ty, expr.position);
+                self.strict(pipe, &[sql], |p| p.let_(ty, convert))
+            }
             // UTC's time is what is stored.
             (T::Timestamp, T::Timestamptz) | (T::Timestamptz, T::Timestamp) => Ok(sql),
             (T::Date, T::Timestamp | T::Timestamptz) if self.is_finite(input) => {

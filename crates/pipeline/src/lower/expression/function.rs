@@ -101,6 +101,7 @@ impl Expressions {
                 Some(typed) if !typed.is_of(&args.iter().map(|arg| arg.sql_type).collect::<Vec<_>>()) => {
                     self.boxed(pipe, f, args, expr.sql_type, expr.position)
                 }
+                Some(Typed::Double(..) | Typed::DoubleOfTwo(..)) => self.of_doubles(pipe, f, args, expr),
                 Some(typed) if typed.says_null() => self.found(pipe, Callee::Scalar(f), args, expr),
                 Some(_) => self.direct(pipe, Callee::Scalar(f), args, expr),
                 None => self.boxed(pipe, f, args, expr.sql_type, expr.position),
@@ -130,6 +131,14 @@ impl Expressions {
                 _ if result.is_integer() => p.widen(value, result),
                 _ => value,
             }
+        })
+    }
+
+    fn of_doubles(&mut self, pipe: &mut Pipe, f: F, args: &[Expr], expr: &Expr) -> Result<Sql> {
+        let values = args.iter().map(|a| self.scalar(pipe, a)).collect::<Result<Vec<_>>>()?;
+        self.strict(pipe, &values, |p| {
+            let (x, y) = (values[0].value, values.get(1).map(|y| y.value));
+            p.let_(Ty::F64, Operation::OfDoubles(f, x, y, expr.position))
         })
     }
 

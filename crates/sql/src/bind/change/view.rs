@@ -9,9 +9,10 @@ use types::SqlType;
 
 use crate::bind::coerce::boolean;
 use crate::bind::from::FromItem;
+use crate::bind::output_name::output_name;
 use crate::bind::refusal::Refusal;
 use crate::bind::scope::{Clause, Relation, Scope, ScopeColumn};
-use crate::bind::select::{filtered, output_name};
+use crate::bind::select::filtered;
 use crate::bind::{Binder, Bound, Output, fold};
 use crate::parse::Ast;
 use crate::walk;

@@ -5,9 +5,11 @@
 //! function in IEEE floating-point arithmetic* (TOMS 1989), and *... of the logarithm function* (TOMS 1990); logarithms are kept
 //! as a sum of two doubles, of which powers need the second. What is not of common size is left to the `libm` crate.
 
+use base::simd::{Work, fused};
+
 /// A number as the sum of two doubles, the second of which is less than half a unit of the first one's last digit.
 #[derive(Clone, Copy)]
-struct Pair(f64, f64);
+pub(super) struct Pair(f64, f64);
 
 /// The sum of two numbers, and what rounding it has left out.
 #[inline(always)]
@@ -30,6 +32,17 @@ const fn product(a: f64, b: f64) -> Pair {
     let ((a_high, a_low), (b_high, b_low)) = (halves(a), halves(b));
     let product = a * b;
     Pair(product, ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low)
+}
+
+/// The same, by a multiplication and addition with one rounding where the processor has such: exact, so that it is the same.
+#[inline(always)]
+fn product_of<const FUSED: bool>(a: f64, b: f64) -> Pair {
+    if FUSED {
+        let product = a * b;
+        Pair(product, a.mul_add(b, -product))
+    } else {
+        product(a, b)
+    }
 }
 
 /// A number as a sum of two whose products have room in a double.
@@ -108,7 +121,7 @@ const STEP: Pair = {
 
 /// e to the power of a sum of two numbers, the second one small, the result of common size.
 #[inline(always)]
-fn exp_of_sum(x: f64, small: f64) -> f64 {
+pub(super) fn exp_of_sum(x: f64, small: f64) -> f64 {
     const SHIFT: f64 = 6_755_399_441_055_744.0;
     let shifted = x * (ENTRIES as f64 / std::f64::consts::LN_2) + SHIFT;
     let (number, steps) = (shifted.to_bits(), shifted - SHIFT);
@@ -121,10 +134,16 @@ fn exp_of_sum(x: f64, small: f64) -> f64 {
     scale + scale * part
 }
 
+/// Whether e to that power is of common size.
+#[inline(always)]
+pub(super) fn has_common_power(x: f64) -> bool {
+    x.abs() < 700.0
+}
+
 /// e to that power.
 #[inline]
 pub fn exp(x: f64) -> f64 {
-    if x.abs() < 700.0 { exp_of_sum(x, 0.0) } else { libm::exp(x) }
+    if has_common_power(x) { exp_of_sum(x, 0.0) } else { libm::exp(x) }
 }
 
 /// A number near the inverse of an interval's middle, of few digits, and minus its logarithm: first so many digits that its
@@ -194,9 +213,9 @@ fn series(r: f64) -> f64 {
 
 /// The logarithm of a positive number of common size, of which the second part has half its digits.
 #[inline(always)]
-fn ln_pair(x: f64) -> Pair {
+fn ln_pair<const FUSED: bool>(x: f64) -> Pair {
     let (known, Pair(r, r_rest)) = factors(x);
-    let Pair(half_square, of_square) = product(r, -0.5 * r);
+    let Pair(half_square, of_square) = product_of::<FUSED>(r, -0.5 * r);
     let Pair(first, of_first) = sum(known.0, r);
     let Pair(high, of_high) = sum(first, half_square);
     sum_of_larger(high, of_first + of_high + of_square + (r_rest - r * r_rest) + known.1 + series(r))
@@ -204,55 +223,77 @@ fn ln_pair(x: f64) -> Pair {
 
 /// Whether a number is positive, finite, and has all its digits.
 #[inline(always)]
-fn is_common(x: f64) -> bool {
+pub(super) fn is_common(x: f64) -> bool {
     (f64::MIN_POSITIVE..=f64::MAX).contains(&x)
 }
 
-/// The natural logarithm.
-#[inline]
-pub fn ln(x: f64) -> f64 {
-    if !is_common(x) {
-        return libm::log(x);
-    }
+/// The natural logarithm of a number of common size.
+#[inline(always)]
+pub(super) fn ln_of_common(x: f64) -> f64 {
     let (known, Pair(r, r_rest)) = factors(x);
     let Pair(high, low) = sum_of_larger(known.0, r);
     high + (low + r_rest + known.1 + (series(r) - 0.5 * r * r))
 }
 
+/// The natural logarithm.
+#[inline]
+pub fn ln(x: f64) -> f64 {
+    if is_common(x) { ln_of_common(x) } else { libm::log(x) }
+}
+
 /// A logarithm divided by that of its base.
 #[inline(always)]
-fn logarithm(x: f64, per: Pair) -> f64 {
-    ln_pair(x).times(per).0
+pub(super) fn logarithm<const FUSED: bool>(x: f64, per: Pair) -> f64 {
+    let Pair(ln, rest) = ln_pair::<FUSED>(x);
+    let Pair(high, low) = product_of::<FUSED>(ln, per.0);
+    high + (low + (ln * per.1 + rest * per.0))
 }
+
+/// 1 / ln 10.
+pub(super) const PER_LN_10: Pair = {
+    let ln_8 = LN_2.plus(LN_2).plus(LN_2);
+    Pair(1.0, 0.0).over(ln_8.plus(ln_of(1.25)))
+};
+/// 1 / ln 2.
+pub(super) const PER_LN_2: Pair = Pair(1.0, 0.0).over(LN_2);
 
 /// The logarithm to the base of 10.
 #[inline]
 pub fn log10(x: f64) -> f64 {
-    const PER: Pair = {
-        let ln_8 = LN_2.plus(LN_2).plus(LN_2);
-        Pair(1.0, 0.0).over(ln_8.plus(ln_of(1.25)))
-    };
-    if is_common(x) { logarithm(x, PER) } else { libm::log10(x) }
+    if is_common(x) { logarithm::<false>(x, PER_LN_10) } else { libm::log10(x) }
 }
 
 /// The logarithm to the base of 2.
 #[inline]
 pub fn log2(x: f64) -> f64 {
-    const PER: Pair = Pair(1.0, 0.0).over(LN_2);
-    if is_common(x) { logarithm(x, PER) } else { libm::log2(x) }
+    if is_common(x) { logarithm::<false>(x, PER_LN_2) } else { libm::log2(x) }
+}
+
+/// x to the power of y, and whether it is that: x, y and the result have to be of common size.
+#[inline(always)]
+pub(super) fn pow_of_common<const FUSED: bool>(x: f64, y: f64) -> (f64, bool) {
+    let Pair(ln, rest) = ln_pair::<FUSED>(x);
+    let Pair(high, low) = product_of::<FUSED>(ln, y);
+    (exp_of_sum(high, low + rest * y), is_common(x) & (y.abs() < 1e300) & has_common_power(high))
+}
+
+struct PowOf(f64, f64);
+
+impl Work for PowOf {
+    type Output = (f64, bool);
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) -> (f64, bool) {
+        pow_of_common::<FUSED>(self.0, self.1)
+    }
 }
 
 /// x to the power of y.
 #[inline]
 pub fn pow(x: f64, y: f64) -> f64 {
-    if is_common(x) && y.abs() < 1e300 {
-        let Pair(ln, rest) = ln_pair(x);
-        if (ln * y).abs() < 700.0 {
-            let Pair(high, low) = product(ln, y);
-            return exp_of_sum(high, low + rest * y);
-        }
+    match fused(PowOf(x, y)) {
+        (power, true) => power,
+        (_, false) => libm::pow(x, y),
     }
-    libm::pow(x, y)
 }
 
 #[cfg(test)]
@@ -295,7 +336,7 @@ mod tests {
         // A logarithm is right if its power is as near to the number as that can be.
         for (seed, from, to) in [(4, 0.6, 1.5), (5, 0.99, 1.01), (6, 1.0, 1e300), (7, 1e-300, 1e-290)] {
             let exact = |x: f64| {
-                let Pair(high, _) = ln_pair(x);
+                let Pair(high, _) = ln_pair::<false>(x);
                 let rest = Pair(x, 0.0).over(exp_of_parts(high)).plus(Pair(-1.0, 0.0));
                 high + rest.0
             };

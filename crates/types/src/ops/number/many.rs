@@ -1,0 +1,262 @@
+//! Functions of doubles for many values at once.
+//!
+//! Where wide instructions can compute a function for nearly all numbers, a loop without branches does so, and says of which it was
+//! not sure ([`Common`]); those are computed again, one by one. The results are the same as one by one, on every machine.
+
+use std::mem::MaybeUninit;
+use std::ops::Range;
+
+use base::Result;
+use base::simd::{Work, widest};
+
+use super::elementary::{
+    PER_LN_2, PER_LN_10, exp_of_sum, has_common_power, is_common, ln_of_common, logarithm, pow_of_common,
+};
+use super::float;
+
+/// Computes a function of each value; whether it fails for one that matters: one with a flag that is not 0, where there are flags.
+/// What becomes of those that fail is anything.
+pub type OfOne = fn(&[f64], Option<&[u8]>, &mut [MaybeUninit<f64>]) -> bool;
+/// The same of pairs of values.
+pub type OfTwo = fn(&[f64], &[f64], Option<&[u8]>, &mut [MaybeUninit<f64>]) -> bool;
+
+/// A function that is computed without branches for most arguments.
+pub(crate) trait Common<A, R>: Copy {
+    /// The value, and whether it is right. `FUSED`: the processor multiplies and adds with one rounding.
+    fn common<const FUSED: bool>(self, argument: A) -> (R, bool);
+    /// Always right.
+    fn one(self, argument: A) -> Result<R>;
+}
+
+/// Arguments, a row each.
+pub(crate) trait Rows: Copy {
+    /// Those of a row.
+    type Item: Copy;
+    /// How many rows there are.
+    fn count(self) -> usize;
+    /// Some of them.
+    fn part(self, rows: Range<usize>) -> impl Iterator<Item = Self::Item>;
+}
+
+impl Rows for &[f64] {
+    type Item = f64;
+    #[inline(always)]
+    fn count(self) -> usize {
+        self.len()
+    }
+    #[inline(always)]
+    fn part(self, rows: Range<usize>) -> impl Iterator<Item = f64> {
+        self[rows].iter().copied()
+    }
+}
+
+impl Rows for (&[f64], &[f64]) {
+    type Item = (f64, f64);
+    #[inline(always)]
+    fn count(self) -> usize {
+        self.0.len()
+    }
+    #[inline(always)]
+    fn part(self, rows: Range<usize>) -> impl Iterator<Item = (f64, f64)> {
+        self.0[rows.clone()].iter().copied().zip(self.1[rows].iter().copied())
+    }
+}
+
+/// Computes all as `function` does.
+#[inline(always)]
+pub(crate) fn common<A: Rows, R: Copy, F: Common<A::Item, R>>(
+    function: F,
+    arguments: A,
+    only_if: Option<&[u8]>,
+    out: &mut [MaybeUninit<R>],
+) -> bool {
+    let is_sure = widest(Loop { function, arguments, out: &mut *out });
+    // Whether it was sure is the same whatever the processor has.
+    let is_known = |argument| function.common::<false>(argument).1;
+    !is_sure && rest(arguments, only_if, out, is_known, |argument| function.one(argument))
+}
+
+struct Loop<'o, F, A, R> {
+    function: F,
+    arguments: A,
+    out: &'o mut [MaybeUninit<R>],
+}
+
+impl<F: Common<A::Item, R>, A: Rows, R: Copy> Work for Loop<'_, F, A, R> {
+    /// Whether it is sure of all.
+    type Output = bool;
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) -> bool {
+        /// Rows whose results are written to a place of the loop's own first: so the compiler sees that no argument changes by it,
+        /// and uses wide instructions.
+        const PART: usize = 128;
+        let (mut unsure, count) = (0u64, self.arguments.count());
+        for from in (0..count).step_by(PART) {
+            let to = count.min(from + PART);
+            let mut part = [MaybeUninit::uninit(); PART];
+            for (argument, out) in self.arguments.part(from..to).zip(&mut part) {
+                let (value, is_sure) = self.function.common::<FUSED>(argument);
+                out.write(value);
+                unsure |= u64::from(!is_sure);
+            }
+            self.out[from..to].copy_from_slice(&part[..to - from]);
+        }
+        unsure == 0
+    }
+}
+
+/// Computes those that are not known yet one by one.
+#[cold]
+fn rest<A: Rows, R>(
+    arguments: A,
+    only_if: Option<&[u8]>,
+    out: &mut [MaybeUninit<R>],
+    is_known: impl Fn(A::Item) -> bool,
+    one: impl Fn(A::Item) -> Result<R>,
+) -> bool {
+    let mut fails = false;
+    for (row, (argument, out)) in arguments.part(0..arguments.count()).zip(out).enumerate() {
+        if !is_known(argument) {
+            match one(argument) {
+                Ok(value) => _ = out.write(value),
+                Err(_) => fails |= only_if.is_none_or(|flags| flags[row] != 0),
+            }
+        }
+    }
+    fails
+}
+
+/// Computes all one by one.
+pub fn one_by_one(
+    x: &[f64],
+    only_if: Option<&[u8]>,
+    out: &mut [MaybeUninit<f64>],
+    one: impl Fn(f64) -> Result<f64>,
+) -> bool {
+    rest(x, only_if, out, |_| false, one)
+}
+
+/// The same of pairs.
+pub fn pair_by_pair(
+    pairs: (&[f64], &[f64]),
+    only_if: Option<&[u8]>,
+    out: &mut [MaybeUninit<f64>],
+    one: impl Fn(f64, f64) -> Result<f64>,
+) -> bool {
+    rest(pairs, only_if, out, |_| false, |(x, y)| one(x, y))
+}
+
+/// [`sqrt`](float::sqrt) of many.
+pub fn sqrt_of_many(x: &[f64], only_if: Option<&[u8]>, out: &mut [MaybeUninit<f64>]) -> bool {
+    common(Sqrt, x, only_if, out)
+}
+
+macro_rules! common {
+    ($($name:ident $x:ident $fused:ident: $value:expr, $is_common:expr, $one:expr;)*) => { $(
+        #[derive(Clone, Copy)]
+        struct $name;
+
+        impl Common<f64, f64> for $name {
+            #[inline(always)]
+            fn common<const $fused: bool>(self, $x: f64) -> (f64, bool) {
+                ($value, $is_common)
+            }
+            fn one(self, x: f64) -> Result<f64> {
+                $one(x)
+            }
+        }
+    )* };
+}
+common! {
+    Sqrt x FUSED: x.sqrt(), (x >= 0.0) | x.is_nan(), float::sqrt;
+    Exp x FUSED: exp_of_sum(x, 0.0), has_common_power(x), float::exp;
+    Ln x FUSED: ln_of_common(x), is_common(x), float::ln;
+    Log10 x FUSED: logarithm::<FUSED>(x, PER_LN_10), is_common(x), float::log10;
+    Log2 x FUSED: logarithm::<FUSED>(x, PER_LN_2), is_common(x), float::log2;
+}
+
+#[derive(Clone, Copy)]
+struct Pow;
+
+impl Common<(f64, f64), f64> for Pow {
+    #[inline(always)]
+    fn common<const FUSED: bool>(self, (x, y): (f64, f64)) -> (f64, bool) {
+        pow_of_common::<FUSED>(x, y)
+    }
+    fn one(self, (x, y): (f64, f64)) -> Result<f64> {
+        float::power(x, y)
+    }
+}
+
+/// [`exp`](float::exp) of many.
+pub fn exp_of_many(x: &[f64], only_if: Option<&[u8]>, out: &mut [MaybeUninit<f64>]) -> bool {
+    common(Exp, x, only_if, out)
+}
+
+/// [`ln`](float::ln) of many.
+pub fn ln_of_many(x: &[f64], only_if: Option<&[u8]>, out: &mut [MaybeUninit<f64>]) -> bool {
+    common(Ln, x, only_if, out)
+}
+
+/// [`log10`](float::log10) of many.
+pub fn log10_of_many(x: &[f64], only_if: Option<&[u8]>, out: &mut [MaybeUninit<f64>]) -> bool {
+    common(Log10, x, only_if, out)
+}
+
+/// [`log2`](float::log2) of many.
+pub fn log2_of_many(x: &[f64], only_if: Option<&[u8]>, out: &mut [MaybeUninit<f64>]) -> bool {
+    common(Log2, x, only_if, out)
+}
+
+/// [`power`](float::power) of many.
+pub fn power_of_many(x: &[f64], y: &[f64], only_if: Option<&[u8]>, out: &mut [MaybeUninit<f64>]) -> bool {
+    common(Pow, (x, y), only_if, out)
+}
+
+#[cfg(test)]
+mod tests {
+    use base::Random;
+
+    use super::*;
+
+    #[test]
+    fn many_are_what_each_is_whatever_the_processor_has() {
+        let mut random = Random(11);
+        let ends = [0.0, -0.0, 1.0, 1e-310, f64::MAX, -1.0, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 710.0, 2.0];
+        let mut number = |near: f64| match random.index(20) {
+            0 => random.pick(&ends),
+            1 => f64::from_bits(random.bits()),
+            _ => near * (random.below(1 << 53) as f64 / (1u64 << 50) as f64),
+        };
+        let x: Vec<f64> = (0..50_000).map(|i| number(if i % 2 == 0 { 1.0 } else { 1e3 })).collect();
+        let y: Vec<f64> = (0..50_000).map(|_| number(1.0)).collect();
+        let compare = |many: &dyn Fn(&mut [MaybeUninit<f64>]) -> bool, each: &dyn Fn(usize) -> Result<f64>| {
+            let mut out = vec![MaybeUninit::new(0.0); x.len()];
+            let fails = many(&mut out);
+            let mut failed = false;
+            for (row, out) in out.iter().enumerate() {
+                match each(row) {
+                    Ok(value) => {
+                        // SAFETY: it was 0 before.
+                        let out = unsafe { out.assume_init() };
+                        assert_eq!(out.to_bits(), value.to_bits(), "{row}: {:?}", x[row]);
+                    }
+                    Err(_) => failed = true,
+                }
+            }
+            assert_eq!(fails, failed);
+        };
+        compare(&|out| exp_of_many(&x, None, out), &|row| float::exp(x[row]));
+        compare(&|out| ln_of_many(&x, None, out), &|row| float::ln(x[row]));
+        compare(&|out| log10_of_many(&x, None, out), &|row| float::log10(x[row]));
+        compare(&|out| log2_of_many(&x, None, out), &|row| float::log2(x[row]));
+        compare(&|out| power_of_many(&x, &y, None, out), &|row| float::power(x[row], y[row]));
+        // With one rounding or with two.
+        for (&x, &y) in x.iter().zip(&y).filter(|(x, y)| is_common(**x) && y.abs() < 1e300) {
+            let (fused, plain) = (pow_of_common::<true>(x, y), pow_of_common::<false>(x, y));
+            assert!(fused.1 == plain.1 && (!fused.1 || fused.0.to_bits() == plain.0.to_bits()), "{x:?} {y:?}");
+            let of = |per| [logarithm::<true>(x, per), logarithm::<false>(x, per)].map(f64::to_bits);
+            assert!([PER_LN_2, PER_LN_10].map(of).iter().all(|[a, b]| a == b), "{x:?}");
+        }
+    }
+}
