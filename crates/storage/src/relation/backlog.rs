@@ -40,6 +40,13 @@ struct Share {
     busy_later: usize,
 }
 
+impl Share {
+    /// Whether there is something that nobody is at.
+    fn is_left(&self) -> bool {
+        !self.left.is_empty() || !self.later.is_empty()
+    }
+}
+
 /// Rows of a chunk that have been left.
 #[derive(Clone, Debug)]
 struct Left {
@@ -127,13 +134,18 @@ impl Backlog {
         lock(&self.columns)[attribute].later.push(later);
     }
 
-    /// Waits until nobody freezes one attribute, or is at any.
-    fn wait(&self, attribute: Option<usize>) {
-        let is_busy = |columns: &mut Box<[Share]>| match attribute {
-            Some(attribute) => columns[attribute].busy > 0,
-            None => columns.iter().any(|share| share.busy + share.busy_later > 0),
-        };
+    /// Waits until nobody freezes an attribute.
+    fn wait_for(&self, attribute: usize) {
+        let is_busy = |columns: &mut Box<[Share]>| columns[attribute].busy > 0;
         drop(self.done.wait_while(lock(&self.columns), is_busy).unwrap_or_else(PoisonError::into_inner));
+    }
+
+    /// Waits until nobody is at anything. Whether something is left then: who was at it may have left the rest of it.
+    fn is_left(&self) -> bool {
+        let is_busy = |columns: &mut Box<[Share]>| columns.iter().any(|share| share.busy + share.busy_later > 0);
+        // Looked at before anybody can take it again.
+        let columns = self.done.wait_while(lock(&self.columns), is_busy).unwrap_or_else(PoisonError::into_inner);
+        columns.iter().any(Share::is_left)
     }
 }
 
@@ -166,7 +178,7 @@ impl Relation {
 impl Relation {
     /// Whether something is left to freeze that nobody is at.
     pub fn has_backlog(&self) -> bool {
-        lock(&self.backlog.columns).iter().any(|share| !share.left.is_empty() || !share.later.is_empty())
+        lock(&self.backlog.columns).iter().any(Share::is_left)
     }
 
     /// Freezes a column of a chunk, or has a step of what is done later: about a millisecond's work. Returns whether there was
@@ -200,9 +212,7 @@ impl Relation {
     pub fn freeze_rest(&self) {
         loop {
             while statement::check().is_ok() && self.freeze_next() {}
-            self.backlog.wait(None);
-            // Whoever was at something may have left the rest of it.
-            if !self.has_backlog() || statement::check().is_err() {
+            if !self.backlog.is_left() || statement::check().is_err() {
                 return;
             }
         }
@@ -215,7 +225,7 @@ impl Relation {
         {
             self.work_off(&claim);
         }
-        self.backlog.wait(Some(attribute));
+        self.backlog.wait_for(attribute);
     }
 
     /// Forgets what is left, as the relation is dropped, and waits for those who are at it: the memory is free then as soon
@@ -226,9 +236,7 @@ impl Relation {
                 share.left.clear();
                 share.later.clear();
             });
-            self.backlog.wait(None);
-            // Whoever was at something may have left the rest of it.
-            if !self.has_backlog() {
+            if !self.backlog.is_left() {
                 return;
             }
         }
