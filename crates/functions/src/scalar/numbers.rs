@@ -11,7 +11,7 @@ use super::{FloatFunction, Scalar, Typed, arithmetic, first, over, random, rule,
 use crate::Parameter::{BigInt, Decimal, Double, Integer, Numeric, Real, SmallInt};
 use crate::resolve::{Overload, Parameter};
 
-/// A function of one double. Its operation may fail, or not (`total`).
+/// A function of one double. Its operation may fail, or not (`total`); it may have a loop of its own (`many`).
 macro_rules! double_function {
     ($name:literal, $names:expr, total $operation:path, $documentation:literal, $example:expr) => {
         double_function!(@ $name, $names, |x| Ok($operation(x)), $documentation, $example)
@@ -19,7 +19,20 @@ macro_rules! double_function {
     ($name:literal, $names:expr, $operation:path, $documentation:literal, $example:expr) => {
         double_function!(@ $name, $names, $operation, $documentation, $example)
     };
+    ($name:literal, $names:expr, $operation:path, many $many:path, $documentation:literal, $example:expr) => {
+        double_function!(@@ $name, $names, $operation, $many, $documentation, $example)
+    };
     (@ $name:literal, $names:expr, $operation:expr, $documentation:literal, $example:expr) => {
+        double_function!(
+            @@ $name,
+            $names,
+            $operation,
+            |x, only_if, out| many::one_by_one(x, only_if, out, $operation),
+            $documentation,
+            $example
+        )
+    };
+    (@@ $name:literal, $names:expr, $operation:expr, $many:expr, $documentation:literal, $example:expr) => {
         Scalar::new(
             $name,
             $names,
@@ -31,7 +44,7 @@ macro_rules! double_function {
             $documentation,
             $example,
         )
-        .typed(Typed::Double($operation, |x, only_if, out| many::one_by_one(x, only_if, out, $operation)))
+        .typed(Typed::Double($operation, $many))
     };
 }
 
@@ -234,8 +247,8 @@ pub(super) const ROWS: &[Scalar] = &[
         "The constant pi.",
         ("pi()", "3.141592653589793"),
     ),
-    double_function!("sin", &["sin"], float::sin, "Sine of an angle in radians.", ("sin(0)", "0")),
-    double_function!("cos", &["cos"], float::cos, "Cosine of an angle in radians.", ("cos(0)", "1")),
+    double_function!("sin", &["sin"], float::sin, many many::sin_of_many, "Sine of an angle in radians.", ("sin(0)", "0")),
+    double_function!("cos", &["cos"], float::cos, many many::cos_of_many, "Cosine of an angle in radians.", ("cos(0)", "1")),
     double_function!("tan", &["tan"], float::tan, "Tangent of an angle in radians.", ("tan(0)", "0")),
     double_function!("asin", &["asin"], float::asin, "Inverse sine, in radians.", ("asin(1)", "1.5707963267948966")),
     double_function!("acos", &["acos"], float::acos, "Inverse cosine, in radians.", ("acos(1)", "0")),

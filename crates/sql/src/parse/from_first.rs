@@ -1,5 +1,5 @@
 //! Queries that begin with FROM (`FROM t WHERE x > 1`, `FROM t SELECT a`), commas behind the last item of a list, and `x IN [1, 2]`, as
-//! DuckDB has them, and `= ANY (VALUES ...)` and `FROM f() AS (a integer)`, as PostgreSQL has them: written as what the parser
+//! DuckDB has them, and `= ANY (VALUES ...)`, `SELECT (VALUES (1))` and `FROM f() AS (a integer)`, as PostgreSQL has them: written as what the parser
 //! knows. `SELECT *` stands where nothing is selected.
 
 use sqlparser::keywords::Keyword;
@@ -31,7 +31,7 @@ const CLAUSES: [&str; 6] = ["from", "where", "group", "having", "order", "limit"
 
 /// The tokens as the parser takes them. Their positions stay.
 pub(super) fn carry(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
-    let tokens = named_records(values_of_any(lists(without_last_commas(tokens))));
+    let tokens = named_records(values_as_queries(lists(without_last_commas(tokens))));
     let visible = visible(&tokens);
     let words = Words { tokens: &tokens, visible: &visible };
     let begins: Vec<usize> = (0..visible.len()).filter(|&at| words.is(at, "from") && words.begins_query(at)).collect();
@@ -235,18 +235,32 @@ fn lists(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     tokens
 }
 
-/// The tokens with `ANY (SELECT * FROM (VALUES ...))` for `ANY (VALUES ...)`.
-fn values_of_any(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+/// Words before an expression that may be a query.
+const BEFORE_VALUE: [&str; 18] = [
+    "any", "some", "all", "select", "where", "having", "on", "and", "or", "not", "when", "then", "else", "case", "by",
+    "limit", "offset", "between",
+];
+
+/// Whether a token may stand before an expression. Behind a comma there may be a table, too, to which it does not matter.
+fn is_before_value(token: &Token) -> bool {
+    let is_operator = matches!(token, Token::Eq | Token::Neq | Token::Lt | Token::Gt | Token::LtEq | Token::GtEq);
+    let is_sign = matches!(token, Token::Plus | Token::Minus | Token::Mul | Token::Div | Token::StringConcat);
+    is_operator || is_sign || matches!(token, Token::Comma | Token::LParen | Token::LBracket)
+}
+
+/// The tokens with `(SELECT * FROM (VALUES ...))` for `(VALUES ...)` behind ANY, and where it is a value.
+fn values_as_queries(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     let visible = visible(&tokens);
     let words = Words { tokens: &tokens, visible: &visible };
-    let is_any = |&at: &usize| {
+    let is_value = |&at: &usize| {
         at > 1
             && words.is(at, "values")
             && words.token(at - 1) == Some(&Token::LParen)
-            && words.is_any(at - 2, &["any", "some", "all"])
+            && words.token(at + 1) == Some(&Token::LParen)
+            && (words.is_any(at - 2, &BEFORE_VALUE) || words.token(at - 2).is_some_and(is_before_value))
     };
     let found: Vec<(usize, usize)> = (0..visible.len())
-        .filter(is_any)
+        .filter(is_value)
         .map(|at| (visible[at], words.end_of_query(at)))
         .filter_map(|(at, end)| Some((at, *visible.get(end)?)))
         .collect();

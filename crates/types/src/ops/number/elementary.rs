@@ -296,6 +296,86 @@ pub fn pow(x: f64, y: f64) -> f64 {
     }
 }
 
+/// An angle less multiples of a quarter turn, of numbers that are common: what is left of it, up to half a quarter, and how many
+/// quarters there were in the low bits. The quarter is a sum of three numbers (Cody and Waite), of which the products with the first two
+/// are exact.
+#[inline(always)]
+fn of_quarter(x: f64) -> (Pair, u64) {
+    const SHIFT: f64 = 6_755_399_441_055_744.0;
+    const FIRST: f64 = 1.570_796_326_734_125_6;
+    const SECOND: f64 = 6.077_100_506_303_966e-11;
+    const REST: f64 = 2.022_266_248_795_950_6e-21;
+    let shifted = x * std::f64::consts::FRAC_2_PI + SHIFT;
+    let quarters = shifted - SHIFT;
+    let Pair(high, low) = sum(x - quarters * FIRST, -(quarters * SECOND));
+    (sum_of_larger(high, low - quarters * REST), shifted.to_bits())
+}
+
+/// The sine of an angle up to half a quarter turn, by its series.
+#[inline(always)]
+fn sine(Pair(x, rest): Pair) -> f64 {
+    let square = x * x;
+    let fourth = square * square;
+    let low = 8.333_333_333_322_49e-3 + square * (-1.984_126_982_985_795e-4 + square * 2.755_731_370_707_006_8e-6);
+    let high = -2.505_076_025_340_686_3e-8 + square * 1.589_690_995_211_55e-10;
+    let series = -1.666_666_666_666_663_2e-1 + square * (low + square * fourth * high);
+    x + (square * x * series + rest * (1.0 - 0.5 * square))
+}
+
+/// Its cosine.
+#[inline(always)]
+fn cosine(Pair(x, rest): Pair) -> f64 {
+    let square = x * x;
+    let fourth = square * square;
+    let low = 4.166_666_666_666_66e-2 + square * (-1.388_888_888_887_411e-3 + square * 2.480_158_728_947_673e-5);
+    let high =
+        -2.755_731_435_139_066_3e-7 + square * (2.087_572_321_298_175e-9 + square * -1.135_964_755_778_819_5e-11);
+    let half = 0.5 * square;
+    let near = 1.0 - half;
+    near + (((1.0 - near) - half) + (square * (square * low + fourth * fourth * high) - x * rest))
+}
+
+/// Whether an angle has few enough quarters for [`of_quarter`].
+#[inline(always)]
+pub(super) fn is_common_angle(x: f64) -> bool {
+    x.abs() < 1e6
+}
+
+/// The sine of a common angle.
+#[inline(always)]
+pub(super) fn sin_of_common(x: f64) -> f64 {
+    let sign = x.to_bits() & 1 << 63;
+    f64::from_bits(turned(x, 0).to_bits() ^ sign)
+}
+
+/// The cosine of a common angle.
+#[inline(always)]
+pub(super) fn cos_of_common(x: f64) -> f64 {
+    turned(x, 1)
+}
+
+/// The sine of an angle without its sign, and so many quarters.
+#[inline(always)]
+fn turned(x: f64, quarters: u64) -> f64 {
+    let (rest, number) = of_quarter(x.abs());
+    let number = number.wrapping_add(quarters);
+    // Both are computed: of neighbours each may need the other.
+    let value = if number & 1 == 0 { sine(rest) } else { cosine(rest) };
+    f64::from_bits(value.to_bits() ^ ((number & 2) << 62))
+}
+
+/// The sine.
+#[inline]
+pub fn sin(x: f64) -> f64 {
+    if is_common_angle(x) { sin_of_common(x) } else { libm::sin(x) }
+}
+
+/// The cosine.
+#[inline]
+pub fn cos(x: f64) -> f64 {
+    if is_common_angle(x) { cos_of_common(x) } else { libm::cos(x) }
+}
+
 #[cfg(test)]
 mod tests {
     use base::Random;
@@ -352,6 +432,21 @@ mod tests {
         let Pair(high, low) = exp_of(Pair(x, 0.0).plus(LN_2.times(Pair(-doublings, 0.0))));
         let scale = 2f64.powi(doublings as i32);
         Pair(high * scale, low * scale)
+    }
+
+    #[test]
+    fn sines_and_cosines_are_near() {
+        for (seed, from, to) in [(20, -0.8, 0.8), (21, -7.0, 7.0), (22, -1e6, 1e6), (23, 0.0, 1e-9)] {
+            let far = others(seed, from, to, sin, libm::sin) + others(seed + 10, from, to, cos, libm::cos);
+            assert!(far <= 500, "{far} of 2,000");
+        }
+        // Next to multiples of a quarter turn, little is left.
+        for quarters in 1..600_000u32 {
+            let x = f64::from(quarters) * std::f64::consts::FRAC_PI_2;
+            let near = if quarters % 2 == 0 { (sin(x), libm::sin(x)) } else { (cos(x), libm::cos(x)) };
+            assert!(apart(near.0, near.1) <= 1, "{x:?}: {near:?}");
+        }
+        assert_eq!((sin(0.0), sin(-0.0).is_sign_negative(), cos(0.0), cos(1e-300)), (0.0, true, 1.0, 1.0));
     }
 
     #[test]

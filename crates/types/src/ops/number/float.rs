@@ -216,11 +216,11 @@ pub fn acos(x: f64) -> Result<f64> {
 }
 /// `sin(x)`
 pub fn sin(x: f64) -> Result<f64> {
-    if x.is_infinite() { Err(input_out_of_range()) } else { Ok(libm::sin(x)) }
+    if x.is_infinite() { Err(input_out_of_range()) } else { Ok(elementary::sin(x)) }
 }
 /// `cos(x)`
 pub fn cos(x: f64) -> Result<f64> {
-    if x.is_infinite() { Err(input_out_of_range()) } else { Ok(libm::cos(x)) }
+    if x.is_infinite() { Err(input_out_of_range()) } else { Ok(elementary::cos(x)) }
 }
 /// `tan(x)`
 pub fn tan(x: f64) -> Result<f64> {

@@ -10,7 +10,8 @@ use base::Result;
 use base::simd::{Work, widest};
 
 use super::elementary::{
-    PER_LN_2, PER_LN_10, exp_of_sum, has_common_power, is_common, ln_of_common, logarithm, pow_of_common,
+    PER_LN_2, PER_LN_10, cos_of_common, exp_of_sum, has_common_power, is_common, is_common_angle, ln_of_common,
+    logarithm, pow_of_common, sin_of_common,
 };
 use super::float;
 
@@ -172,6 +173,8 @@ common! {
     Exp x FUSED: exp_of_sum(x, 0.0), has_common_power(x), float::exp;
     Ln x FUSED: ln_of_common(x), is_common(x), float::ln;
     Log10 x FUSED: logarithm::<FUSED>(x, PER_LN_10), is_common(x), float::log10;
+    Sin x FUSED: sin_of_common(x), is_common_angle(x), float::sin;
+    Cos x FUSED: cos_of_common(x), is_common_angle(x), float::cos;
     Log2 x FUSED: logarithm::<FUSED>(x, PER_LN_2), is_common(x), float::log2;
 }
 
@@ -201,6 +204,16 @@ pub fn ln_of_many(x: &[f64], only_if: Option<&[u8]>, out: &mut [MaybeUninit<f64>
 /// [`log10`](float::log10) of many.
 pub fn log10_of_many(x: &[f64], only_if: Option<&[u8]>, out: &mut [MaybeUninit<f64>]) -> bool {
     common(Log10, x, only_if, out)
+}
+
+/// [`sin`](float::sin) of many.
+pub fn sin_of_many(x: &[f64], only_if: Option<&[u8]>, out: &mut [MaybeUninit<f64>]) -> bool {
+    common(Sin, x, only_if, out)
+}
+
+/// [`cos`](float::cos) of many.
+pub fn cos_of_many(x: &[f64], only_if: Option<&[u8]>, out: &mut [MaybeUninit<f64>]) -> bool {
+    common(Cos, x, only_if, out)
 }
 
 /// [`log2`](float::log2) of many.
@@ -249,6 +262,8 @@ mod tests {
         compare(&|out| exp_of_many(&x, None, out), &|row| float::exp(x[row]));
         compare(&|out| ln_of_many(&x, None, out), &|row| float::ln(x[row]));
         compare(&|out| log10_of_many(&x, None, out), &|row| float::log10(x[row]));
+        compare(&|out| sin_of_many(&x, None, out), &|row| float::sin(x[row]));
+        compare(&|out| cos_of_many(&x, None, out), &|row| float::cos(x[row]));
         compare(&|out| log2_of_many(&x, None, out), &|row| float::log2(x[row]));
         compare(&|out| power_of_many(&x, &y, None, out), &|row| float::power(x[row], y[row]));
         // With one rounding or with two.
