@@ -29,21 +29,6 @@ pub fn level() -> Level {
     Level::Baseline
 }
 
-/// Runs `f` compiled for the widest vectors of this processor: `f` and what it calls must be inlined (`inline(always)`)
-/// to profit, and is correct if not.
-#[inline]
-pub fn vectorised<R>(f: impl FnOnce() -> R) -> R {
-    match level() {
-        Level::Baseline => f(),
-        // SAFETY: the processor has the instructions.
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx2 => unsafe { with_avx2(f) },
-        // SAFETY: as above.
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx512 => unsafe { with_avx512(f) },
-    }
-}
-
 /// What is to be compiled for several processors. Unlike a closure, which the compiler may leave where it is, all of it is.
 pub trait Work {
     /// What comes of it.
@@ -76,6 +61,21 @@ pub fn widest<W: Work>(work: W) -> W::Output {
     work.run::<false>()
 }
 
+/// Runs `f` compiled for the widest vectors of this processor: `f` and what it calls must be inlined (`inline(always)`)
+/// to profit, and is correct if not.
+#[inline]
+pub fn vectorised<R>(f: impl FnOnce() -> R) -> R {
+    struct Call<F>(F);
+    impl<R, F: FnOnce() -> R> Work for Call<F> {
+        type Output = R;
+        #[inline(always)]
+        fn run<const FUSED: bool>(self) -> R {
+            self.0()
+        }
+    }
+    widest(Call(f))
+}
+
 /// Does work on a single value.
 #[inline]
 pub fn fused<W: Work>(work: W) -> W::Output {
@@ -91,16 +91,4 @@ pub fn fused<W: Work>(work: W) -> W::Output {
         }
     }
     work.run::<false>()
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,fma")]
-fn with_avx2<R>(f: impl FnOnce() -> R) -> R {
-    f()
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx2,fma")]
-fn with_avx512<R>(f: impl FnOnce() -> R) -> R {
-    f()
 }

@@ -91,13 +91,13 @@ pub(crate) fn run(options: &InterferenceOptions) -> Result<bool> {
     let left = (cores - 0.5) / cores;
     println!("{cores} cores, of which another process takes half of one: {:.1}% are left", 100.0 * left);
     println!("{:<10} {:>10} {:>10} {:>28} {:>28}", "division", "alone ms", "beside ms", "slower", "beyond its share");
-    for (division, [alone, beside]) in divisions.iter().zip(&mut times) {
-        let ratios = beside.iter().zip(&*alone).map(|(beside, alone)| beside.as_secs_f64() / alone.as_secs_f64());
+    for (division, [alone, beside]) in divisions.iter().zip(&times) {
+        let ratios = beside.iter().zip(alone).map(|(beside, alone)| beside.as_secs_f64() / alone.as_secs_f64());
         let slower = Interval::of(ratios.collect());
         println!(
             "{division:<10} {:>10.1} {:>10.1} {:>28} {:>28}",
-            millis(median(&mut alone.clone())),
-            millis(median(&mut beside.clone())),
+            median(alone),
+            median(beside),
             slower.percent(),
             slower.times(left).percent()
         );
@@ -122,7 +122,7 @@ fn all(session: &mut Session) -> Result<Duration> {
     Ok(begin.elapsed())
 }
 
-fn median(times: &mut [Duration]) -> Duration {
-    times.sort_unstable();
-    times[times.len() / 2]
+/// In milliseconds.
+fn median(times: &[Duration]) -> f64 {
+    Interval::of(times.iter().copied().map(millis).collect()).median
 }

@@ -119,7 +119,7 @@ enum Command {
     Variants(variants::VariantsOptions),
     /// Times TPC-H in two ways, in pairs of runs: what a setting costs, with an interval.
     Paired(paired::PairedOptions),
-    /// Counts the rows that build and probe in TPC-H's joins, and times pipelines side by side.
+    /// Counts the rows that build and probe in the joins of TPC-H, or of other data, and times pipelines side by side.
     Joins(workload::WorkloadOptions),
     /// Times TPC-H in 1 to 64 streams, and shows a query that joins another one.
     Streams(streams::StreamsOptions),

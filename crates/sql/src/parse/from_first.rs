@@ -236,9 +236,9 @@ fn lists(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
 }
 
 /// Words before an expression that may be a query.
-const BEFORE_VALUE: [&str; 18] = [
+const BEFORE_VALUE: [&str; 19] = [
     "any", "some", "all", "select", "where", "having", "on", "and", "or", "not", "when", "then", "else", "case", "by",
-    "limit", "offset", "between",
+    "limit", "offset", "between", "distinct",
 ];
 
 /// Whether a token may stand before an expression. Behind a comma there may be a table, too, to which it does not matter.

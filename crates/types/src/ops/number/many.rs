@@ -147,13 +147,9 @@ pub fn pair_by_pair(
     rest(pairs, only_if, out, |_| false, |(x, y)| one(x, y))
 }
 
-/// [`sqrt`](float::sqrt) of many.
-pub fn sqrt_of_many(x: &[f64], only_if: Option<&[u8]>, out: &mut [MaybeUninit<f64>]) -> bool {
-    common(Sqrt, x, only_if, out)
-}
-
+/// Functions of one double: what they are called here, and of many; the value, when that is right, and the function of one.
 macro_rules! common {
-    ($($name:ident $x:ident $fused:ident: $value:expr, $is_common:expr, $one:expr;)*) => { $(
+    ($($name:ident $of_many:ident $x:ident $fused:ident: $value:expr, $is_common:expr, $one:path;)*) => { $(
         #[derive(Clone, Copy)]
         struct $name;
 
@@ -166,16 +162,21 @@ macro_rules! common {
                 $one(x)
             }
         }
+
+        #[doc = concat!("[`", stringify!($one), "`] of many.")]
+        pub fn $of_many(x: &[f64], only_if: Option<&[u8]>, out: &mut [MaybeUninit<f64>]) -> bool {
+            common($name, x, only_if, out)
+        }
     )* };
 }
 common! {
-    Sqrt x FUSED: x.sqrt(), (x >= 0.0) | x.is_nan(), float::sqrt;
-    Exp x FUSED: exp_of_sum(x, 0.0), has_common_power(x), float::exp;
-    Ln x FUSED: ln_of_common(x), is_common(x), float::ln;
-    Log10 x FUSED: logarithm::<FUSED>(x, PER_LN_10), is_common(x), float::log10;
-    Sin x FUSED: sin_of_common(x), is_common_angle(x), float::sin;
-    Cos x FUSED: cos_of_common(x), is_common_angle(x), float::cos;
-    Log2 x FUSED: logarithm::<FUSED>(x, PER_LN_2), is_common(x), float::log2;
+    Sqrt sqrt_of_many x FUSED: x.sqrt(), (x >= 0.0) | x.is_nan(), float::sqrt;
+    Exp exp_of_many x FUSED: exp_of_sum(x, 0.0), has_common_power(x), float::exp;
+    Ln ln_of_many x FUSED: ln_of_common(x), is_common(x), float::ln;
+    Log10 log10_of_many x FUSED: logarithm::<FUSED>(x, PER_LN_10), is_common(x), float::log10;
+    Log2 log2_of_many x FUSED: logarithm::<FUSED>(x, PER_LN_2), is_common(x), float::log2;
+    Sin sin_of_many x FUSED: sin_of_common(x), is_common_angle(x), float::sin;
+    Cos cos_of_many x FUSED: cos_of_common(x), is_common_angle(x), float::cos;
 }
 
 #[derive(Clone, Copy)]
@@ -189,36 +190,6 @@ impl Common<(f64, f64), f64> for Pow {
     fn one(self, (x, y): (f64, f64)) -> Result<f64> {
         float::power(x, y)
     }
-}
-
-/// [`exp`](float::exp) of many.
-pub fn exp_of_many(x: &[f64], only_if: Option<&[u8]>, out: &mut [MaybeUninit<f64>]) -> bool {
-    common(Exp, x, only_if, out)
-}
-
-/// [`ln`](float::ln) of many.
-pub fn ln_of_many(x: &[f64], only_if: Option<&[u8]>, out: &mut [MaybeUninit<f64>]) -> bool {
-    common(Ln, x, only_if, out)
-}
-
-/// [`log10`](float::log10) of many.
-pub fn log10_of_many(x: &[f64], only_if: Option<&[u8]>, out: &mut [MaybeUninit<f64>]) -> bool {
-    common(Log10, x, only_if, out)
-}
-
-/// [`sin`](float::sin) of many.
-pub fn sin_of_many(x: &[f64], only_if: Option<&[u8]>, out: &mut [MaybeUninit<f64>]) -> bool {
-    common(Sin, x, only_if, out)
-}
-
-/// [`cos`](float::cos) of many.
-pub fn cos_of_many(x: &[f64], only_if: Option<&[u8]>, out: &mut [MaybeUninit<f64>]) -> bool {
-    common(Cos, x, only_if, out)
-}
-
-/// [`log2`](float::log2) of many.
-pub fn log2_of_many(x: &[f64], only_if: Option<&[u8]>, out: &mut [MaybeUninit<f64>]) -> bool {
-    common(Log2, x, only_if, out)
 }
 
 /// [`power`](float::power) of many.
