@@ -42,7 +42,8 @@ pub use crate::pairs::PairFn;
 pub use crate::result::{ResultColumn, ResultLocal};
 pub use crate::rows::RowsLocal;
 pub use crate::slot::Slot;
-pub use crate::sum::{ExactSum, ExactVariance, sum_add, sum_add_all};
+pub use crate::sum::{ExactSum, ExactVariance, sum_add, sum_add_all, variance_add};
+pub use crate::values::Values;
 pub use crate::worker::Worker;
 pub use functions::function;
 pub use kernels::{

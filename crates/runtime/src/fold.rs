@@ -13,7 +13,9 @@ use base::simd::vectorised;
 use pipeline::ir::{FoldKind, Ty};
 
 use crate::join::BATCH;
-use crate::sum::ExactSum;
+use types::ops::sum::EXACT_INTEGERS;
+
+use crate::sum::{ExactSum, ExactVariance};
 use crate::worker::{Worker, guarded};
 
 /// Adds a column's values at some positions to an accumulator: (worker, accumulator, its `seen` or null, values, NULL flags
@@ -42,6 +44,11 @@ pub fn fold_function(kind: FoldKind, ty: Ty) -> FoldFn {
         (FoldKind::SumAsDouble, Ty::I16) => sum::<AsDouble<i16>>,
         (FoldKind::SumAsDouble, Ty::I32) => sum::<AsDouble<i32>>,
         (FoldKind::SumAsDouble, Ty::I64) => sum::<AsDouble<i64>>,
+        (FoldKind::Variance, Ty::I16) => variance::<i16>,
+        (FoldKind::Variance, Ty::I32) => variance::<i32>,
+        (FoldKind::Variance, Ty::I64) => variance::<i64>,
+        (FoldKind::Variance, Ty::F32) => variance::<f32>,
+        (FoldKind::Variance, Ty::F64) => variance::<f64>,
         (FoldKind::Min, Ty::I16) => least::<i16, false>,
         (FoldKind::Min, Ty::I32) => least::<i32, false>,
         (FoldKind::Min, Ty::I64) => least::<i64, false>,
@@ -55,7 +62,7 @@ pub fn fold_function(kind: FoldKind, ty: Ty) -> FoldFn {
         (FoldKind::Max, Ty::F32) => least::<f32, true>,
         (FoldKind::Max, Ty::F64) => least::<f64, true>,
         (FoldKind::Sum | FoldKind::Min | FoldKind::Max, Ty::Bool | Ty::Str | Ty::Interval | Ty::Ptr)
-        | (FoldKind::SumAsDouble, _) => unreachable!("the verifier lets numbers through only"),
+        | (FoldKind::SumAsDouble | FoldKind::Variance, _) => unreachable!("the verifier lets numbers through only"),
     }
 }
 
@@ -325,6 +332,83 @@ unsafe fn add_as_doubles<T: Copy>(
     // SAFETY: as the caller promises.
     unsafe { f64::add_all(accumulator, doubles, worker) }
 }
+
+/// Numbers whose variance is asked for.
+trait Deviating: Copy {
+    /// What changes no sum.
+    const ZERO: Self;
+    /// The values as doubles, if these are all of them exactly.
+    fn doubles<'v>(values: &'v [Self], buffer: &'v mut Buffer<f64>) -> Option<&'v [f64]>;
+    /// As an integer, if it is one.
+    fn integer(self) -> i128;
+}
+
+/// Variances.
+unsafe extern "C" fn variance<T: Deviating>(
+    worker: *mut Worker,
+    accumulator: *mut u8,
+    _seen: *mut u8,
+    values: *const u8,
+    nulls: *const u8,
+    positions: *const u32,
+    count: u64,
+) -> u32 {
+    let (mut buffer, mut doubles) = (Buffer::new(), Buffer::new());
+    // SAFETY: as `FoldFn` says.
+    unsafe {
+        let (worker, accumulator) = (&mut *worker, &mut *accumulator.cast::<ExactVariance>());
+        let (values, present) = Rows::new(nulls, positions, count).values(values.cast::<T>(), T::ZERO, &mut buffer);
+        let add = || match T::doubles(values, &mut doubles) {
+            Some(doubles) => accumulator.add_all(worker, doubles, present),
+            None => {
+                values.iter().try_for_each(|x| accumulator.add_integer(worker, x.integer()))?;
+                accumulator.forget(values.len() - present);
+                Ok(())
+            }
+        };
+        match guarded(add) {
+            Ok(()) => 0,
+            Err(error) => worker.fail(error),
+        }
+    }
+}
+
+impl Deviating for f64 {
+    const ZERO: Self = 0.0;
+    fn doubles<'v>(values: &'v [Self], _: &'v mut Buffer<f64>) -> Option<&'v [f64]> {
+        Some(values)
+    }
+    fn integer(self) -> i128 {
+        unreachable!("a double is one")
+    }
+}
+
+impl Deviating for f32 {
+    const ZERO: Self = 0.0;
+    fn doubles<'v>(values: &'v [Self], buffer: &'v mut Buffer<f64>) -> Option<&'v [f64]> {
+        Some(vectorised(|| buffer.fill(values.iter().map(|&x| x.into()))))
+    }
+    fn integer(self) -> i128 {
+        unreachable!("a double has its value")
+    }
+}
+
+macro_rules! deviating {
+    ($($t:ty),*) => { $(
+        impl Deviating for $t {
+            const ZERO: Self = 0;
+            fn doubles<'v>(values: &'v [Self], buffer: &'v mut Buffer<f64>) -> Option<&'v [f64]> {
+                let fits = |x: &$t| i64::from(*x).unsigned_abs() <= EXACT_INTEGERS as u64;
+                let fit = vectorised(|| values.iter().fold(true, |fit, x| fit & fits(x)));
+                fit.then(|| vectorised(|| buffer.fill(values.iter().map(|&x| x as f64))))
+            }
+            fn integer(self) -> i128 {
+                self.into()
+            }
+        }
+    )* };
+}
+deviating!(i16, i32, i64);
 
 /// Numbers in the order of `Compare::Before`, as integers. All NaNs are one.
 trait Ordered: Copy {

@@ -29,7 +29,7 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use base::{Area, Budget, Result};
-use pipeline::ir::{GroupState, RowLayout, RowSet};
+use pipeline::ir::{Callee, GroupState, Inst, RowLayout, RowSet};
 use scheduler::{Cutting, TaskSet};
 
 use crate::pairs::PairFns;
@@ -55,12 +55,20 @@ unsafe impl Send for Entry {}
 // SAFETY: as for `Send`.
 unsafe impl Sync for Entry {}
 
+/// Whether groups collect values.
+fn collects(state: &GroupState) -> bool {
+    let merges = |inst: &Inst| matches!(inst, Inst::Call { callee: Callee::CollectMerge, .. });
+    state.combine.body.iter().any(merges)
+}
+
 /// A group state.
 #[derive(Debug)]
 pub(crate) struct Groups {
     locals: PerWorker<GroupLocal>,
     pairs: PairFns,
     has_keys: bool,
+    /// Whether what groups have collected is put together when they are read: each is much work then.
+    collects: bool,
     slots: Option<u64>,
     layout: RowLayout,
     stride: usize,
@@ -80,6 +88,7 @@ impl Groups {
             locals: PerWorker::default(),
             pairs,
             has_keys: state.has_keys,
+            collects: collects(state),
             slots: state.slots,
             layout: state.layout.clone(),
             stride,

@@ -6,10 +6,16 @@
 //! generated code need not know: it adds to the pair where that is exact, and calls Rust where not. Zeroed memory is the
 //! sum of nothing.
 
+mod lanes;
+
 use base::Result;
-use types::ops::sum::{EXACT_INTEGERS, LongSum, Pair, terms, two_product, two_sum, variance, variance_of_integers};
+use types::ops::sum::{
+    EXACT_INTEGERS, LongSum, Pair, terms, two_product, two_square, two_sum, variance, variance_of_integers,
+};
 
 use crate::worker::{Worker, guarded};
+use lanes::squares_of;
+pub use lanes::sum_of;
 
 /// A sum in a group row.
 #[derive(Clone, Copy, Debug, Default)]
@@ -236,6 +242,46 @@ impl ExactVariance {
         }
     }
 
+    /// Adds `x`, or says that something would have to grow for it; nothing has changed then.
+    #[inline]
+    fn add_here(&mut self, x: f64) -> bool {
+        let (mut sum, mut low) = (self.sum.0, self.squares.low.0);
+        let Some((square, rest)) = two_square(x) else { return false };
+        let (high, lost) = two_sum(self.squares.high, square);
+        let fits = sum.add(x) & low.add(lost) & low.add(rest);
+        if fits {
+            let squares = ExactProducts { high, low: ExactSum(low) };
+            *self = Self { count: self.count + 1, sum: ExactSum(sum), squares };
+        }
+        fits
+    }
+
+    /// Adds all these values, of which so many are; the others are 0.
+    ///
+    /// # Safety
+    /// As for [`ExactSum::add`], of both sums.
+    pub(crate) unsafe fn add_all(&mut self, worker: &mut Worker, values: &[f64], present: usize) -> Result<()> {
+        self.count += present as u64;
+        // SAFETY: as the caller promises.
+        unsafe {
+            self.sum.add_all(worker, values)?;
+            let Some(lanes) = squares_of(values) else {
+                return values.iter().try_for_each(|&x| self.squares.add(worker, x, x));
+            };
+            for (high, low) in lanes {
+                self.squares.add_high(worker, high)?;
+                self.squares.low.add(worker, low.high)?;
+                self.squares.low.add(worker, low.low)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// So many of the values that were added are none, but 0 in their place.
+    pub(crate) fn forget(&mut self, count: usize) {
+        self.count -= count as u64;
+    }
+
     /// Adds an integer.
     ///
     /// # Safety
@@ -304,6 +350,23 @@ pub unsafe extern "C" fn sum_add(worker: *mut Worker, sum: *mut ExactSum, x: f64
     }
 }
 
+/// Adds `x` to what a variance is made of.
+///
+/// # Safety
+/// As for [`sum_add`].
+pub unsafe extern "C" fn variance_add(worker: *mut Worker, to: *mut ExactVariance, x: f64) -> u32 {
+    // SAFETY: as the caller promises.
+    let (worker, to) = unsafe { (&mut *worker, &mut *to) };
+    if to.add_here(x) {
+        return 0;
+    }
+    // SAFETY: likewise.
+    match guarded(|| unsafe { to.add(worker, x) }) {
+        Ok(()) => 0,
+        Err(error) => worker.fail(error),
+    }
+}
+
 /// Adds `count` values to a sum.
 ///
 /// # Safety
@@ -317,61 +380,6 @@ pub unsafe extern "C" fn sum_add_all(worker: *mut Worker, sum: *mut ExactSum, va
         Ok(()) => 0,
         Err(error) => worker.fail(error),
     }
-}
-
-/// Sums in lanes: as many as two of the widest registers hold of doubles, as an addition takes longer than a cycle. (Of 8
-/// lanes the compiler makes scalar code.)
-const LANES: usize = 16;
-
-/// The sum of all values by lanes, if that is exact. (Too large a loop for `base::simd::vectorised`: the compiler would not
-/// inline its closure, so it would have the vectors of any processor.)
-pub fn sum_of(values: &[f64]) -> Option<[Pair; LANES]> {
-    #[cfg(target_arch = "x86_64")]
-    {
-        if std::arch::is_x86_feature_detected!("avx512f") {
-            // SAFETY: the processor has it.
-            return unsafe { sum_avx512(values) };
-        }
-        if std::arch::is_x86_feature_detected!("avx2") {
-            // SAFETY: the processor has it.
-            return unsafe { sum_avx2(values) };
-        }
-    }
-    sum_in_lanes(values)
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f")]
-fn sum_avx512(values: &[f64]) -> Option<[Pair; LANES]> {
-    sum_in_lanes(values)
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2")]
-fn sum_avx2(values: &[f64]) -> Option<[Pair; LANES]> {
-    sum_in_lanes(values)
-}
-
-/// Value i goes to lane i modulo [`LANES`]; each step is that of [`Pair::add`], whose test is made once at the end.
-#[inline(always)]
-fn sum_in_lanes(values: &[f64]) -> Option<[Pair; LANES]> {
-    let (mut high, mut low, mut inexact) = ([0.0; LANES], [0.0; LANES], [0u64; LANES]);
-    let mut add = |values: &[f64; LANES]| {
-        for i in 0..LANES {
-            let (sum, lost) = types::ops::sum::two_sum(high[i], values[i]);
-            let next = low[i] + lost;
-            inexact[i] |= ((next - low[i]) - lost).to_bits() | ((next - lost) - low[i]).to_bits();
-            high[i] = sum;
-            low[i] = next;
-        }
-    };
-    let (full, rest) = values.as_chunks::<LANES>();
-    full.iter().for_each(&mut add);
-    let mut last = [0.0; LANES];
-    last[..rest.len()].copy_from_slice(rest);
-    add(&last);
-    let exact = inexact.iter().fold(0, |all, &lane| all | lane) == 0;
-    exact.then(|| std::array::from_fn(|i| Pair { high: high[i], low: low[i] }))
 }
 
 #[cfg(test)]

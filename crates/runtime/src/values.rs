@@ -82,6 +82,11 @@ pub(crate) fn integer_of_word(word: u64) -> i64 {
 }
 
 impl Values {
+    /// Where generated code finds the place of the next word, and the end of the chunk's room.
+    pub const NEXT: u32 = std::mem::offset_of!(Self, next) as u32;
+    /// See [`NEXT`](Self::NEXT).
+    pub const END: u32 = std::mem::offset_of!(Self, end) as u32;
+
     /// Adds a word.
     ///
     /// # Safety

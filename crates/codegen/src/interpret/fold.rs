@@ -1,6 +1,6 @@
 //! Folds, one value after the other.
 
-use pipeline::ir::{Fold, FoldColumn, FoldKind, Operation, Ty};
+use pipeline::ir::{Callee, Fold, FoldColumn, FoldKind, Operation, Ty};
 use runtime::abi::{Slot, sum_add};
 use types::value::compare_floats;
 
@@ -27,6 +27,18 @@ impl Interpreter<'_> {
             (FoldKind::SumAsDouble, Some(column)) => {
                 let value = self.value(column)?;
                 self.add_double(int(value) as f64, at)?;
+            }
+            (FoldKind::Variance, Some(column)) => {
+                let value = self.value(column)?;
+                let (callee, value) = match column.ty.is_float() {
+                    true => (Callee::VarianceAdd, f64_slot(float(column.ty, value))),
+                    false => (Callee::VarianceAddInteger, int_slot(int(value))),
+                };
+                let (function, immediate) = runtime::abi::function(callee);
+                let args = [int_slot(at as i128), value];
+                // SAFETY: as above.
+                let failed = unsafe { function(self.worker, immediate, args.as_ptr(), &mut Slot::default()) };
+                return if failed == 0 { Ok(()) } else { Err(Failed) };
             }
             (kind, Some(column)) => {
                 let value = self.value(column)?;

@@ -3,6 +3,7 @@
 
 mod arithmetic;
 mod calls;
+mod collect;
 mod compare;
 mod failure;
 mod float;

@@ -187,6 +187,8 @@ pub enum FoldKind {
     Sum,
     /// The sum of integers of at most 64 bits, each as a double: {high: F64, low: F64}.
     SumAsDouble,
+    /// Number, sum and sum of squares of doubles or integers of at most 64 bits, for a variance: 48 bytes.
+    Variance,
     /// The first value in the order of [`Compare::Before`], in the column's type; `seen` says whether there is one. All
     /// NaNs become one.
     Min,

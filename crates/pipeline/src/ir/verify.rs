@@ -384,6 +384,7 @@ impl<'p> Verifier<'p> {
             (FoldKind::Sum, Some(c)) if c.ty == Ty::I128 => 24,
             (FoldKind::Sum, Some(c)) if c.ty.is_number() => 16,
             (FoldKind::SumAsDouble, Some(c)) if matches!(c.ty, Ty::I16 | Ty::I32 | Ty::I64) => 16,
+            (FoldKind::Variance, Some(c)) if c.ty.is_number() && c.ty != Ty::I128 && fold.seen.is_none() => 48,
             (FoldKind::Min | FoldKind::Max, Some(c)) if c.ty.is_number() && fold.seen.is_some() => c.ty.size(),
             _ => return Err(format!("no such fold: {fold:?}")),
         };

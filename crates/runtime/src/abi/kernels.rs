@@ -5,12 +5,12 @@ use types::Str;
 use types::ops::date::{self, Field};
 use types::ops::{hash, string};
 
-use super::{ExactSum, GroupLocal, JoinTable, ProbeScratch, RowsLocal, Worker};
+use super::{ExactSum, ExactVariance, GroupLocal, JoinTable, ProbeScratch, RowsLocal, Worker};
 use crate::generator::{RepeatScratch, repeat_begin, repeat_next};
 use crate::join::{probe_begin, probe_next, probe_unmatched};
 use crate::result::ResultLocal;
 use crate::slot::{interval, wide};
-use crate::sum::{sum_add, sum_add_all};
+use crate::sum::{sum_add, sum_add_all, variance_add};
 use crate::worker::guarded;
 
 /// How generated code passes an argument or gets a result.
@@ -109,6 +109,8 @@ kernels! {
     SumAdd = sum_add(*mut Worker, *mut ExactSum, f64) -> u32;
     /// Adds so many values.
     SumAddAll = sum_add_all(*mut Worker, *mut ExactSum, *const f64, u64) -> u32;
+    /// Adds to what a variance is made of.
+    VarianceAdd = variance_add(*mut Worker, *mut ExactVariance, f64) -> u32;
     /// Stores an error; SQLSTATE (5 bytes) and message are static strings. Returns 1. (worker, state, message, its length)
     Raise = raise(*mut Worker, *const u8, *const u8, u64) -> u32;
     /// As `types::ops::hash`, of the low and the high word; likewise the next two.

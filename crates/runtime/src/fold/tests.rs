@@ -1,6 +1,7 @@
 //! Folds beside loops that take one value after the other.
 
 use base::{Budget, Random};
+use types::ops::sum::{LongSum, variance};
 use types::value::compare_floats;
 
 use super::*;
@@ -8,9 +9,8 @@ use crate::query::QueryContext;
 use crate::testing::program;
 
 /// An accumulator with room for the largest, and its `seen`.
-#[derive(Default)]
 #[repr(C, align(16))]
-struct Accumulator([u8; 32], u8);
+struct Accumulator([u8; 48], u8);
 
 /// Some rows: flags, if any is NULL, and positions, if not all are taken.
 struct Case {
@@ -39,7 +39,7 @@ fn check<T: Copy>(kind: FoldKind, ty: Ty, mut value: impl FnMut(&mut Random) -> 
     let worker: &mut Worker = &mut worker;
     let mut random = Random(5);
     for Case { nulls, positions, rows } in cases(&mut random) {
-        let mut accumulator = Accumulator::default();
+        let mut accumulator = Accumulator([0; 48], 0);
         let mut taken = Vec::new();
         for _ in 0..2 {
             let values: Vec<T> = (0..rows).map(|_| value(&mut random)).collect();
@@ -66,7 +66,7 @@ fn check<T: Copy>(kind: FoldKind, ty: Ty, mut value: impl FnMut(&mut Random) -> 
             let is_there = |&row: &usize| nulls.as_ref().is_none_or(|n| n[row] == 0);
             taken.extend((0..count).map(place).filter(is_there).map(|row| values[row]));
         }
-        if kind != FoldKind::Count {
+        if !matches!(kind, FoldKind::Count | FoldKind::Variance) {
             assert_eq!(accumulator.1 == 1, !taken.is_empty());
         }
         check(&accumulator, &taken);
@@ -133,6 +133,51 @@ fn sums_of_integers_as_doubles() {
             total(a, &mut taken.iter().map(|&x| x.into()));
         },
     );
+}
+
+#[test]
+fn variances_are_those_of_exact_sums() {
+    let agree = |a: &Accumulator, taken: &mut dyn Iterator<Item = f64>| {
+        let (mut count, mut sum, mut squares) = (0, LongSum::default(), LongSum::default());
+        for x in taken {
+            count += 1;
+            sum.add(x);
+            squares.add_product(x, x);
+        }
+        // SAFETY: the accumulator of one, whose memory the worker's query would keep; nothing has outgrown it or it is there.
+        let own = unsafe { (*a.0.as_ptr().cast::<ExactVariance>()).variance(false, 0) };
+        let expected = if count == 0 { Ok(0.0) } else { variance(count, &sum, &squares, false, 0) };
+        assert_eq!(own.map(f64::to_bits), expected.map(f64::to_bits));
+    };
+    // Of one size, of many, and those whose squares are none.
+    for powers in [1, 60, 900] {
+        let any = move |r: &mut Random| {
+            let sign = if r.one_in(2) { -1.0 } else { 1.0 };
+            sign * f64::from_bits(r.bits() & !(0x7ff << 52) | (1023 - powers / 2 + r.below(powers)) << 52)
+        };
+        check(FoldKind::Variance, Ty::F64, any, |a, taken| agree(a, &mut taken.iter().copied()));
+    }
+    check(
+        FoldKind::Variance,
+        Ty::F32,
+        |r| r.bits() as i16 as f32 / 3.0,
+        |a, taken| {
+            agree(a, &mut taken.iter().map(|&x| x.into()));
+        },
+    );
+    check(
+        FoldKind::Variance,
+        Ty::I32,
+        |r| r.bits() as i32,
+        |a, taken| {
+            agree(a, &mut taken.iter().map(|&x| x.into()));
+        },
+    );
+    let small = |r: &mut Random| r.bits() as i64 >> 20;
+    check(FoldKind::Variance, Ty::I64, small, |a, taken| agree(a, &mut taken.iter().map(|&x| x as f64)));
+    // Beyond what doubles have, but for even ones.
+    let large = |r: &mut Random| (r.bits() as i64 >> 3) << 12;
+    check(FoldKind::Variance, Ty::I64, large, |a, taken| agree(a, &mut taken.iter().map(|&x| x as f64)));
 }
 
 #[test]

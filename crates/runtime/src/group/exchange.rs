@@ -14,6 +14,8 @@ use crate::rows::{Segment, area_segments, offsets};
 
 /// Up to so many rows are combined by one worker, without partitions.
 const FEW: usize = 4 << 10;
+/// The same of groups that are much work each.
+const FEW_THAT_COLLECT: usize = 16;
 /// Rows that a partition should have: table and rows fit the second-level cache.
 const PARTITION_ROWS: usize = 8 << 10;
 const MOST_PARTITION_BITS: u32 = 10;
@@ -91,15 +93,16 @@ pub(super) fn start(groups: Arc<Groups>, cut: &Cutting) -> Result<Option<Box<dyn
     let segments: Vec<Segment> = areas.flat_map(|local| area_segments(&local.inner.area, groups.stride)).collect();
     let offsets = offsets(&segments);
     let rows = offsets.rows() as usize;
+    let few = if groups.collects { FEW_THAT_COLLECT } else { FEW };
     let bits = if overflows {
         BITS
-    } else if rows <= FEW {
+    } else if rows <= few {
         0
     } else {
         (rows / PARTITION_ROWS).max(1).next_power_of_two().trailing_zeros()
     };
     // Enough partitions for every worker, too.
-    let least = if bits == 0 || overflows { 0 } else { (cut.threads * 4).next_power_of_two().trailing_zeros() };
+    let least = if rows <= few || overflows { 0 } else { (cut.threads * 4).next_power_of_two().trailing_zeros() };
     let exchange = Arc::new(Exchange {
         scattered: EachWorker::default(),
         bits: bits.max(least).min(MOST_PARTITION_BITS),
@@ -108,7 +111,7 @@ pub(super) fn start(groups: Arc<Groups>, cut: &Cutting) -> Result<Option<Box<dyn
     let combining = Combining::new(&groups, exchange.clone());
     groups.combining.set(Arc::new(combining)).expect("a state is finalised once");
     // Few rows need no morsels of their own for so little work as scattering.
-    let ranges = if bits == 0 { cut.pieces(&Offsets::new([rows as u64])) } else { cut.rows(rows as u64) };
+    let ranges = if exchange.bits == 0 { cut.pieces(&Offsets::new([rows as u64])) } else { cut.rows(rows as u64) };
     Ok(Some(Tasks::boxed(ranges, move |worker, morsel| {
         let _alive = &groups;
         offsets.within(morsel).for_each(|(number, rows)| exchange.scatter(worker, &segments[number], rows));

@@ -1,19 +1,21 @@
 //! Entries of a group: texts and elements of lists, each behind the words that order it.
 //!
 //! An entry is so many words, compared from the first to the last, or such words and a text, which decides between entries whose
-//! words are equal. Workers add entries as rows come, so mostly they lie in their order already: then
-//! they are read where they lie. Else they are put together and sorted, by pieces that are merged.
+//! words are equal. Workers add entries as rows come, so mostly those of each lie in their order already: such runs are read
+//! and merged where they lie. Where runs are short, entries are put together and sorted, by pieces that are merged.
+
+mod order;
 
 use std::cmp::Ordering;
 
-use base::memory::Reservation;
-use base::{Error, Result, SqlState, statement};
+use base::{Error, Result, SqlState};
 use types::ops::array;
 use types::ops::string::MAX_LENGTH;
-use types::{SqlType, Str};
+use types::{Physical, SqlType, Str};
 
-use super::{Chunk, FIRST_WORDS, Values, integer_of_word, word_of_integer};
+use super::{Chunk, FIRST_WORDS, Values};
 use crate::worker::Worker;
+use order::{Entries, Room, merge_all, merge_pairs, pair, runs_of, sort, words_of};
 
 /// Words of an entry, those of its text included, at most.
 pub(crate) const MOST_OF_ENTRY: usize = FIRST_WORDS;
@@ -56,30 +58,6 @@ impl Shape {
 
     fn text_of(self, entry: &[u64]) -> Str {
         Str::from_words([entry[self.words], entry[self.words + 1]])
-    }
-}
-
-/// The entries of a group in their order: one list, or several one behind the other.
-enum Entries<'w> {
-    One(&'w [u64]),
-    Several(Vec<&'w [u64]>),
-}
-
-impl Entries<'_> {
-    fn lists(&self) -> &[&[u64]] {
-        match self {
-            Self::One(list) => std::slice::from_ref(list),
-            Self::Several(lists) => lists,
-        }
-    }
-
-    /// Calls for each entry, in their order.
-    fn each(&self, width: usize, mut call: impl FnMut(&[u64])) -> Result<()> {
-        for piece in self.lists().iter().flat_map(|list| list.chunks(PIECE * width)) {
-            statement::check()?;
-            piece.chunks_exact(width).for_each(&mut call);
-        }
-        Ok(())
     }
 }
 
@@ -148,25 +126,26 @@ impl Values {
     /// # Safety
     /// As for [`add`](Self::add); entries are of that shape, their texts alive, and there is one.
     pub(crate) unsafe fn texts(&mut self, worker: &mut Worker, shape: Shape, separator: &str) -> Result<Str> {
-        let mut sorted = Vec::new();
-        let mut charged = None;
+        let mut room = Room::default();
         let (mut count, mut length) = (0usize, 0usize);
         let measure = |entry: &[u64]| {
             count += 1;
             length += shape.text_of(entry).len();
         };
         // SAFETY: as the caller promises.
-        let entries = unsafe { self.entries(worker, shape, (&mut sorted, &mut charged), measure)? };
+        let entries = unsafe { self.entries(worker, shape, &mut room, measure)? };
         let separators = separator.len().saturating_mul(count.saturating_sub(1));
         worker.written(checked(length.saturating_add(separators))?, |to| {
             let mut to = Writer { to, at: 0 };
             let mut before: &[u8] = &[];
-            entries.each(shape.width(), |entry| {
+            let put = |entry: &[u64]| {
                 to.put(before);
                 // SAFETY: as the caller promises.
                 unsafe { to.put_text(&shape.text_of(entry)) };
                 before = separator.as_bytes();
-            })
+            };
+            // SAFETY: likewise.
+            unsafe { entries.each(shape, put) }
         })
     }
 
@@ -182,24 +161,31 @@ impl Values {
         element: SqlType,
     ) -> Result<Str> {
         let shape = Shape { words, text: false, backwards: false };
-        let mut sorted = Vec::new();
-        let mut charged = None;
+        let mut room = Room::default();
         // SAFETY: as the caller promises.
-        let entries = unsafe { self.entries(worker, shape, (&mut sorted, &mut charged), |_| {})? };
+        let entries = unsafe { self.entries(worker, shape, &mut room, |_| {})? };
         let stride = array::stride(element).ok_or_else(|| Error::internal("a list of what has no words"))?;
-        let count: usize = entries.lists().iter().map(|list| list.len() / words).sum();
-        let physical = element.physical();
-        worker.written(checked(count.saturating_mul(stride))?, |to| {
-            let mut to = to.chunks_exact_mut(stride);
-            entries.each(words, |entry| {
-                let is_there = !flagged || entry[words - 2] == word_of_integer(0);
-                let word = is_there.then(|| integer_of_word(entry[words - 1]));
-                array::write_word(to.next().expect("room for each element"), word, physical);
-            })
-        })
+        let length = checked((entries.words() / words).saturating_mul(stride))?;
+        // Each has code of its own.
+        macro_rules! write {
+            ($($physical:ident)*) => {
+                match element.physical() {
+                    $(Physical::$physical => {
+                        const BYTES: usize = array::stride_of(Physical::$physical).expect("words have as many bytes");
+                        worker.written(length, |to| {
+                            let (to, _) = to.as_chunks_mut::<BYTES>();
+                            let write = |to: &mut [u8; BYTES], word| array::write_word(to, word, Physical::$physical);
+                            entries.each_word(shape, flagged, to, write)
+                        })
+                    })*
+                    _ => Err(Error::internal("a list of what has no words")),
+                }
+            };
+        }
+        write!(I64 I32 F64 F32 I16 Bool)
     }
 
-    /// The entries in their order. `room` is for those that have to be sorted. Each is shown to `see`, in no order.
+    /// The entries in their order. Each is shown to `see`, in no order.
     ///
     /// # Safety
     /// As for [`add`](Self::add); entries are of that shape, and their texts alive.
@@ -207,39 +193,45 @@ impl Values {
         &'w mut self,
         worker: &mut Worker,
         shape: Shape,
-        (room, charged): (&'w mut Vec<u64>, &mut Option<Reservation>),
-        mut see: impl FnMut(&[u64]),
+        room: &'w mut Room,
+        see: impl FnMut(&[u64]),
     ) -> Result<Entries<'w>> {
         // SAFETY: as the caller promises.
         unsafe { self.finish() };
         let mut chunks: Vec<&[u64]> = Vec::new();
         // SAFETY: chunks of the list, which nobody else touches, and whose numbers of words are written down.
         chunks.extend(self.chunks().into_iter().rev().map(|chunk| unsafe { &*Chunk::used(chunk) }));
-        chunks.retain(|chunk| !chunk.is_empty());
-        // Where several workers have added entries, each mostly had some that are in their order.
         // SAFETY: as the caller promises.
-        chunks.sort_by(|a, b| unsafe { shape.compare(a, b) });
-        // SAFETY: likewise.
-        if unsafe { are_ordered(&chunks, shape, &mut see)? } {
-            return Ok(Entries::Several(chunks));
+        if let Some(runs) = unsafe { runs_of(&chunks, shape, see)? } {
+            if runs.len() <= 2 {
+                return Ok(pair(runs));
+            }
+            let words = runs.iter().map(words_of).sum();
+            let to = room.reserve(worker, 0, words)?;
+            // SAFETY: likewise.
+            let ends = unsafe { merge_pairs(&runs, shape, to)? };
+            // SAFETY: likewise.
+            return unsafe { merge_all(worker, room, ends, shape) };
         }
         let words = chunks.iter().map(|chunk| chunk.len()).sum();
-        *charged = Some(reserve(worker, words)?);
-        room.reserve_exact(words);
-        chunks.iter().for_each(|chunk| room.extend_from_slice(chunk));
+        let together = room.reserve(worker, 0, words)?;
+        chunks.iter().for_each(|chunk| together.extend_from_slice(chunk));
         // SAFETY: likewise.
         unsafe {
             match shape.width() {
-                1 => sort::<1>(worker, room, shape)?,
-                2 => sort::<2>(worker, room, shape)?,
-                3 => sort::<3>(worker, room, shape)?,
-                4 => sort::<4>(worker, room, shape)?,
-                5 => sort::<5>(worker, room, shape)?,
-                6 => sort::<6>(worker, room, shape)?,
+                1 => sort::<1>(together, shape)?,
+                2 => sort::<2>(together, shape)?,
+                3 => sort::<3>(together, shape)?,
+                4 => sort::<4>(together, shape)?,
+                5 => sort::<5>(together, shape)?,
+                6 => sort::<6>(together, shape)?,
                 _ => return Err(Error::internal("an entry of too many words")),
             }
         }
-        Ok(Entries::One(room))
+        let piece = PIECE * shape.width();
+        let ends = (0..words.div_ceil(piece)).map(|number| words.min((number + 1) * piece)).collect();
+        // SAFETY: likewise.
+        unsafe { merge_all(worker, room, ends, shape) }
     }
 
     /// The word that most are the same as, the first of several; 0 if there is none.
@@ -248,17 +240,18 @@ impl Values {
     /// As for [`add`](Self::add).
     pub(crate) unsafe fn most_frequent(&mut self, worker: &mut Worker, same: fn(u64, u64) -> bool) -> Result<u64> {
         let shape = Shape { words: 1, text: false, backwards: false };
-        let mut sorted = Vec::new();
-        let mut charged = None;
+        let mut room = Room::default();
         // SAFETY: as the caller promises.
-        let entries = unsafe { self.entries(worker, shape, (&mut sorted, &mut charged), |_| {})? };
+        let entries = unsafe { self.entries(worker, shape, &mut room, |_| {})? };
         let (mut best, mut run) = ((0, 0), (0, 0));
-        entries.each(1, |entry| {
+        let count = |entry: &[u64]| {
             run = if run.0 > 0 && same(run.1, entry[0]) { (run.0 + 1, run.1) } else { (1, entry[0]) };
             if run.0 > best.0 {
                 best = run;
             }
-        })?;
+        };
+        // SAFETY: likewise.
+        unsafe { entries.each(shape, count)? };
         Ok(best.1)
     }
 }
@@ -304,85 +297,11 @@ fn checked(length: usize) -> Result<usize> {
     Ok(length)
 }
 
-fn reserve(worker: &Worker, words: usize) -> Result<Reservation> {
-    worker.inner.shared.budget.reserve(words * size_of::<u64>(), "aggregation")
-}
-
-/// Whether all entries of lists are in their order, one list behind the other. Each is shown to `see`, whether they are or not.
-///
-/// # Safety
-/// They must be entries of that shape, whose texts are alive.
-unsafe fn are_ordered(lists: &[&[u64]], shape: Shape, see: &mut impl FnMut(&[u64])) -> Result<bool> {
-    let width = shape.width();
-    let mut last: Option<&[u64]> = None;
-    let mut are_ordered = true;
-    for piece in lists.iter().flat_map(|list| list.chunks(PIECE * width)) {
-        statement::check()?;
-        for entry in piece.chunks_exact(width) {
-            see(entry);
-            // SAFETY: as the caller promises.
-            if are_ordered && last.is_some_and(|last| unsafe { shape.compare(last, entry) }.is_gt()) {
-                are_ordered = false;
-            }
-            last = Some(entry);
-        }
-    }
-    Ok(are_ordered)
-}
-
-/// Sorts entries of `W` words: pieces, then twice as long ones by merging two, and so on. What is in order already costs a look.
-///
-/// # Safety
-/// They must be entries of that shape, whose texts are alive.
-unsafe fn sort<const W: usize>(worker: &Worker, words: &mut Vec<u64>, shape: Shape) -> Result<()> {
-    // SAFETY: as the caller promises.
-    let compare = |a: &[u64; W], b: &[u64; W]| unsafe { shape.compare(a, b) };
-    let (entries, _) = words.as_chunks_mut::<W>();
-    for piece in entries.chunks_mut(PIECE) {
-        statement::check()?;
-        piece.sort_by(compare);
-    }
-    let count = entries.len();
-    if count <= PIECE {
-        return Ok(());
-    }
-    let _charged = reserve(worker, words.len())?;
-    let mut other: Vec<u64> = vec![0; words.len()];
-    let mut length = PIECE;
-    while length < count {
-        let (from, _) = words.as_chunks::<W>();
-        let (to, _) = other.as_chunks_mut::<W>();
-        for (from, to) in from.chunks(2 * length).zip(to.chunks_mut(2 * length)) {
-            statement::check()?;
-            merge(from.split_at(length.min(from.len())), to, compare);
-        }
-        std::mem::swap(words, &mut other);
-        length *= 2;
-    }
-    Ok(())
-}
-
-/// Merges two sorted lists.
-fn merge<T: Copy>((a, b): (&[T], &[T]), to: &mut [T], compare: impl Fn(&T, &T) -> Ordering) {
-    if a.last().zip(b.first()).is_none_or(|(a, b)| compare(a, b).is_le()) {
-        to[..a.len()].copy_from_slice(a);
-        to[a.len()..].copy_from_slice(b);
-        return;
-    }
-    let (mut left, mut right) = (0, 0);
-    for to in to {
-        let take_left = left < a.len() && (right == b.len() || compare(&a[left], &b[right]).is_le());
-        *to = if take_left { a[left] } else { b[right] };
-        left += usize::from(take_left);
-        right += usize::from(!take_left);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use base::{Budget, Random};
 
-    use super::super::tests::NOTHING;
+    use super::super::{tests::NOTHING, word_of_integer};
     use super::*;
     use crate::query::QueryContext;
     use crate::testing::program;
@@ -393,22 +312,25 @@ mod tests {
         let context = QueryContext::new(&program(vec![]), Budget::new(usize::MAX), |_| None).unwrap();
         let mut worker = context.worker(0);
         let mut random = Random(11);
-        for (rows, ordered) in [(1, true), (7, false), (500, false), (100_000, true), (100_000, false)] {
+        // Rows of a list that follow each other; none: in no order.
+        let cases =
+            [(1, Some(1)), (7, None), (500, None), (100_000, Some(33_334)), (100_000, Some(100)), (100_000, None)];
+        for (rows, together) in cases {
             for (words, backwards) in [(0, false), (1, false), (2, true)] {
                 let shape = Shape { words, text: true, backwards };
                 let mut lists = [NOTHING; 3];
                 let mut expected: Vec<(Vec<i64>, String)> = Vec::new();
                 for row in 0..rows {
                     let mut order: Vec<i64> = (0..words).map(|_| random.below(5) as i64 - 2).collect();
-                    if let (true, Some(first)) = (ordered, order.first_mut()) {
+                    if let (Some(_), Some(first)) = (together, order.first_mut()) {
                         *first = row;
                     }
                     let text = format!("{:03}{}", random.below(900), "x".repeat(random.index(14)));
                     let kept = worker.text(&text).unwrap();
                     let before: Vec<u64> = order.iter().map(|&w| word_of_integer(w)).collect();
-                    let list = if ordered { row * 3 / rows } else { random.below(3) as i64 };
+                    let list = together.map_or_else(|| random.index(3), |together| (row / together % 3) as usize);
                     // SAFETY: lists of this worker's query; texts live as long as its morsel.
-                    unsafe { lists[list as usize].add_text(&mut worker, &before, kept).unwrap() };
+                    unsafe { lists[list].add_text(&mut worker, &before, kept).unwrap() };
                     expected.push((order, text));
                 }
                 expected.sort_by(|a, b| {

@@ -17,8 +17,8 @@ mod functions;
 mod text;
 
 pub use code::{
-    Elements, encode, finish, has_words, inner, is_null, length, push, push_str, stride, word_of, word_of_float,
-    write_word,
+    Elements, encode, finish, has_words, inner, is_null, length, push, push_str, stride, stride_of, word_of,
+    word_of_float, write_word,
 };
 pub use functions::*;
 pub use text::{parse, write};

@@ -37,7 +37,7 @@ pub fn two_sum(a: f64, b: f64) -> (f64, f64) {
 }
 
 /// Bounds within which no part of a square and none of its halves over- or underflows.
-const SQUARES: std::ops::Range<f64> = 1e-140..1e140;
+pub const SQUARES: std::ops::Range<f64> = 1e-140..1e140;
 
 /// The rounded square and the rest, if both are exactly `x * x`.
 #[inline]

@@ -109,6 +109,26 @@ impl Code<'_> {
         if let Some(value) = self.direct(callee, args) {
             return vec![Val::One(value)];
         }
+        if self.collect(callee, args) {
+            return Vec::new();
+        }
+        if let (Callee::VarianceAdd, [(to, _), (x, _)]) = (callee, args) {
+            let args = [self.worker(), to.one(), x.one()];
+            let failure = self.kernel_call(Kernel::VarianceAdd, &args).expect("it returns a value");
+            self.fail_if(failure, position);
+            return Vec::new();
+        }
+        self.call_function(callee, args, results, position)
+    }
+
+    /// The same, whatever code could do itself.
+    pub(super) fn call_function(
+        &mut self,
+        callee: Callee,
+        args: &[(Val, Ty)],
+        results: &[Ty],
+        position: Option<u32>,
+    ) -> Vec<Val> {
         let (function, immediate) = runtime::abi::function(callee);
         for (i, &(value, ty)) in args.iter().enumerate() {
             let at = self.argument(i as u32);

@@ -2,8 +2,8 @@
 
 use base::IdMap;
 use pipeline::ir::{
-    Arithmetic, Block, Callee, Compare, Fold, FoldColumn, FoldKind, Function, GroupState, Inst, Logic, Operation,
-    RowLayout, StateId, Ty, Var,
+    Arithmetic, Block, Callee, Compare, Fold, FoldColumn, FoldKind, Function, GroupState, Inst, Literal, Logic,
+    Operation, RowLayout, StateId, Ty, Var,
 };
 use types::SqlType;
 
@@ -42,10 +42,12 @@ pub fn group(b: &mut Body<'_>, body: &mut Block, state: StateId) -> (GroupState,
 fn fold(b: &mut Body<'_>, layout: &mut RowLayout, state: StateId) -> Fold {
     let index = b.r.index(b.columns.len());
     let ty = Ty::from(b.columns[index].physical());
-    let kinds = [FoldKind::Count, FoldKind::Sum, FoldKind::Min, FoldKind::Max, FoldKind::SumAsDouble];
+    use FoldKind::{Count, Max, Min, Sum, SumAsDouble, Variance};
+    let kinds = [Count, Sum, Min, Max, Variance, SumAsDouble];
     let kind = match ty {
         Ty::I16 | Ty::I32 | Ty::I64 => b.r.pick(&kinds),
-        _ if ty.is_number() => b.r.pick(&kinds[..4]),
+        Ty::I128 => b.r.pick(&kinds[..4]),
+        _ if ty.is_number() => b.r.pick(&kinds[..5]),
         _ => FoldKind::Count,
     };
     let mut column = Some(FoldColumn { index: index as u32, ty, nullable: b.r.chance(70) });
@@ -53,6 +55,11 @@ fn fold(b: &mut Body<'_>, layout: &mut RowLayout, state: StateId) -> Fold {
         (FoldKind::Count, _) => {
             column = column.filter(|_| b.r.chance(60));
             layout.add(Ty::I64)
+        }
+        (FoldKind::Variance, _) => {
+            let at = layout.add(Ty::I64);
+            (0..5).for_each(|_| _ = layout.add(Ty::F64));
+            at
         }
         (FoldKind::SumAsDouble, _) | (FoldKind::Sum, Ty::F32 | Ty::F64) => {
             let at = layout.add(Ty::F64);
@@ -67,7 +74,7 @@ fn fold(b: &mut Body<'_>, layout: &mut RowLayout, state: StateId) -> Fold {
         _ => layout.add(ty),
     };
     let asked = match kind {
-        FoldKind::Count => false,
+        FoldKind::Count | FoldKind::Variance => false,
         FoldKind::Sum | FoldKind::SumAsDouble => b.r.chance(50),
         FoldKind::Min | FoldKind::Max => true,
     };
@@ -124,6 +131,10 @@ fn combine(folds: &[Fold]) -> Function {
                 let value = w.let_(c.ty, Operation::Select(taken, y, x));
                 w.store(into, fold.offset, value);
             }
+            (FoldKind::Variance, ..) => {
+                let args = rows.map(|row| w.address(row, fold.offset)).to_vec();
+                w.block.push(Inst::Call { results: vec![], callee: Callee::VarianceMerge, args, position: None });
+            }
             _ if is_float_sum(fold) => {
                 let args = rows.map(|row| w.address(row, fold.offset)).to_vec();
                 w.block.push(Inst::Call { results: vec![], callee: Callee::MergeSums, args, position: None });
@@ -151,6 +162,15 @@ pub fn read(folds: &[Fold], result: StateId) -> (Block, IdMap<Var, Ty>, Vec<SqlT
     for fold in folds {
         let value = match (fold.kind, fold.column) {
             (FoldKind::Min | FoldKind::Max, Some(c)) => w.load(row, fold.offset, c.ty),
+            (FoldKind::Variance, _) => {
+                let at = w.address(row, fold.offset);
+                let sample = w.let_(Ty::Bool, Operation::Const(Literal::Bool(true)));
+                let scale = w.let_(Ty::I32, Operation::Const(Literal::Int(0, Ty::I32)));
+                let variance = w.vars.push(Ty::F64);
+                let (callee, args) = (Callee::Variance, vec![at, sample, scale]);
+                w.block.push(Inst::Call { results: vec![variance], callee, args, position: None });
+                variance
+            }
             _ if is_float_sum(fold) => {
                 let args = vec![w.address(row, fold.offset)];
                 let sum = w.vars.push(Ty::F64);

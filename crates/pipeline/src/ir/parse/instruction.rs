@@ -14,7 +14,8 @@ const ARITHMETIC: &[Arithmetic] = &[Arithmetic::Add, Arithmetic::Sub, Arithmetic
 const FLOAT: &[FloatOp] = &[FloatOp::Add, FloatOp::Sub, FloatOp::Mul, FloatOp::Div];
 const COMPARE: &[Compare] =
     &[Compare::Eq, Compare::Ne, Compare::Lt, Compare::Le, Compare::Gt, Compare::Ge, Compare::Before];
-const FOLD: &[FoldKind] = &[FoldKind::Count, FoldKind::Sum, FoldKind::SumAsDouble, FoldKind::Min, FoldKind::Max];
+const FOLD: &[FoldKind] =
+    &[FoldKind::Count, FoldKind::Sum, FoldKind::SumAsDouble, FoldKind::Variance, FoldKind::Min, FoldKind::Max];
 const LOGIC: &[Logic] = &[Logic::And, Logic::Or, Logic::Xor];
 const CONVERSION: &[Conversion] = &[
     Conversion::Widen,

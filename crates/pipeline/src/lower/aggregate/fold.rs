@@ -22,7 +22,8 @@ impl Accumulator {
             Kind::Max => (FoldKind::Max, Some(self.compared(pipe))),
             Kind::And | Kind::Or | Kind::Bits(_) | Kind::Any => return None,
             Kind::ArgMin | Kind::ArgMax | Kind::Distinct => return None,
-            Kind::Variance | Kind::Moments | Kind::IntegerMoments | Kind::Values => return None,
+            Kind::Variance => (FoldKind::Variance, Some(self.spread_out(pipe))),
+            Kind::Moments | Kind::IntegerMoments | Kind::Values => return None,
             Kind::Entries { .. } => return None,
         };
         // An argument that is no column is computed.
@@ -64,6 +65,11 @@ impl Accumulator {
         let ExprKind::Cast(integer) = &argument.kind else { return None };
         let is_integer = matches!(integer.sql_type, SqlType::SmallInt | SqlType::Integer | SqlType::BigInt);
         if is_integer && argument.sql_type == SqlType::Double { plain(pipe, integer) } else { None }
+    }
+
+    /// The column whose variance it is, of doubles or of integers that count units.
+    fn spread_out(&self, pipe: &mut Pipe) -> Option<FoldColumn> {
+        plain(pipe, self.arguments.first()?).filter(|column| column.ty.is_number() && column.ty != Ty::I128)
     }
 
     fn compared(&self, pipe: &mut Pipe) -> Option<FoldColumn> {

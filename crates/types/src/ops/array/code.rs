@@ -25,7 +25,12 @@ pub fn is_null(raw: &[u8]) -> bool {
 
 /// Bytes of each element, if all of the type have as many.
 pub const fn stride(element: SqlType) -> Option<usize> {
-    Some(match element.physical() {
+    stride_of(element.physical())
+}
+
+/// The same of the layout of an element.
+pub const fn stride_of(element: Physical) -> Option<usize> {
+    Some(match element {
         Physical::Bool => 1,
         Physical::I16 => 3,
         Physical::I32 | Physical::F32 => 5,
@@ -111,6 +116,7 @@ fn push_bits(out: &mut Vec<u8>, marker: u8, bits: u128, bytes: usize) {
 const SPREAD: usize = 10;
 
 /// The bits, seven a byte, the highest first: all bytes at once, by halves, quarters and eighths of what moves.
+#[inline]
 fn spread(bits: u64) -> [u8; SPREAD] {
     let low = (bits & 0x0fff_ffff) | (bits & 0x00ff_ffff_f000_0000) << 4;
     let low = (low & 0x0000_3fff_0000_3fff) | (low & 0x0fff_c000_0fff_c000) << 2;
