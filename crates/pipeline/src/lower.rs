@@ -198,7 +198,7 @@ impl<'a> Lowering<'a> {
             }
             Op::Distinct { input, columns } => {
                 let pipes = self.node(input, &needed_with(needed, columns))?;
-                self.distinct(pipes, columns, node.rows)?
+                self.distinct(pipes, columns, (node.rows, input.rows))?
             }
             Op::Sort { input, keys, limit, offset } => {
                 self.sort((input, node.rows), &[], keys, (*limit, *offset), needed)?

@@ -167,9 +167,9 @@ impl State for Groups {
         unsafe { (*self.locals.get(worker)).inner.written() }
     }
 
-    fn forget_known(&self, worker: usize, places: usize) {
+    fn number_places(&self, worker: usize, places: usize, numbering: u64) {
         // SAFETY: called by the worker itself.
-        unsafe { (*self.locals.get(worker)).forget_known(places) };
+        unsafe { (*self.locals.get(worker)).number_places(places, numbering) };
     }
 
     /// Phase 0 scatters, or adds up; rows that are groups already are left alone.

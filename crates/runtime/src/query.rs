@@ -252,10 +252,10 @@ impl QueryContext {
         self.states[state.index()].look(worker)
     }
 
-    /// Lets a worker's groups forget which rows they know by codes: so many places are numbered from here on. Called by the
-    /// worker itself, between two batches.
-    pub fn forget_known(&self, state: StateId, worker: usize, places: usize) {
-        self.states[state.index()].forget_known(worker, places);
+    /// Tells a worker's groups that so many places are numbered by codes from here on. Which rows they know by these they forget, unless
+    /// the numbering, which is no other one's in the query and not 0, is the one that they have. Called by the worker itself, between two batches.
+    pub fn number_places(&self, state: StateId, worker: usize, places: usize, numbering: u64) {
+        self.states[state.index()].number_places(worker, places, numbering);
     }
 
     /// Whether a limit admits no further row, so that its pipeline need not go on.

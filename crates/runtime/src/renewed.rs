@@ -100,8 +100,8 @@ impl State for Renewed {
     fn look(&self, worker: usize) -> Result<()> {
         self.present().look(worker)
     }
-    fn forget_known(&self, worker: usize, places: usize) {
-        self.present().forget_known(worker, places);
+    fn number_places(&self, worker: usize, places: usize, numbering: u64) {
+        self.present().number_places(worker, places, numbering);
     }
     fn finalize(
         self: Arc<Self>,

@@ -53,9 +53,10 @@ pub(crate) trait State: Debug + Send + Sync {
         Ok(())
     }
 
-    /// Forgets the rows that a worker's groups know by codes, of which so many places are numbered from here on.
-    fn forget_known(&self, worker: usize, places: usize) {
-        let _ = (worker, places);
+    /// So many places are numbered by codes from here on: the rows that a worker's groups know by these are forgotten, unless the numbering
+    /// is the same one.
+    fn number_places(&self, worker: usize, places: usize, numbering: u64) {
+        let _ = (worker, places, numbering);
     }
 
     /// Phase `phase` (from 0) of the finalisation: called when the last pipeline that fills the state has run its last

@@ -18,8 +18,8 @@ use crate::values::Values;
 use crate::{ColumnRef, RowId, ScanPredicate, WINDOW};
 use changed::Changes;
 
-/// More places than this are not worth an array of them.
-const MOST_PLACES: usize = 1 << 12;
+/// More places than this are not worth an array of them: it should stay in the second-level cache.
+const MOST_PLACES: usize = 1 << 15;
 
 /// The predicates that have to be asked of the rows of one chunk.
 #[derive(Debug)]
@@ -321,6 +321,21 @@ impl ChunkReader {
         let product = |all: usize, attribute| Some(all * places(attribute)?).filter(|all| *all <= MOST_PLACES);
         let first = usize::from(!attributes.is_empty());
         attributes.iter().try_fold(first, product).unwrap_or(0)
+    }
+
+    /// Whether the codes of these columns number the same values as those of another chunk, of which so many are numbered in each.
+    pub fn has_codes_of(&self, other: &Self, attributes: &[usize]) -> bool {
+        let has = |&attribute: &usize| match (self.body.constant(attribute), other.body.constant(attribute)) {
+            (Some(_), Some(_)) if self.rows > 0 && other.rows > 0 => {
+                self.value(attribute, 0).is_identical(&other.value(attribute, 0))
+            }
+            (None, None) => {
+                let columns = self.body.frozen_column(attribute).zip(other.body.frozen_column(attribute));
+                columns.is_some_and(|(own, other)| Arc::ptr_eq(own, other) || own.has_codes_of(other))
+            }
+            _ => false,
+        };
+        attributes.iter().all(has)
     }
 
     /// Writes the places of rows by the codes of these columns, which number [`places`](Self::places): from 1 on, the same

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use base::ids::Id;
@@ -83,7 +84,20 @@ pub(super) struct Feed {
     paused: Mutex<HashMap<u64, Paused>>,
     /// What each worker decodes columns into.
     scratch: EachWorker<Mutex<Scratch>>,
+    /// By which codes each has numbered places last.
+    numbered: EachWorker<Mutex<Option<Numbered>>>,
 }
+
+/// Which codes number places.
+#[derive(Debug)]
+struct Numbered {
+    by: ChunkReader,
+    /// Another one for each of them in the process.
+    numbering: u64,
+}
+
+/// The numberings that there were.
+static NUMBERINGS: AtomicU64 = AtomicU64::new(0);
 
 /// A batch that has paused, and what the text that it knows lies in.
 #[derive(Debug)]
@@ -123,6 +137,7 @@ impl Feed {
             computed: EachWorker::default(),
             paused: Mutex::default(),
             scratch: EachWorker::default(),
+            numbered: EachWorker::default(),
         }
     }
 
@@ -193,6 +208,21 @@ impl Feed {
     /// The time that a run has.
     pub fn slice(&self) -> Slice {
         self.cut.begin()
+    }
+
+    /// How the codes of these columns of a chunk number places: as those of the worker's last chunk did, where they are the same ones.
+    fn numbering(&self, worker: usize, chunk: &ChunkReader, codes: &[usize]) -> u64 {
+        let last = self.numbered.get_or(worker, Mutex::default);
+        let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(last) = &*last
+            && !codes.is_empty()
+            && chunk.has_codes_of(&last.by, codes)
+        {
+            return last.numbering;
+        }
+        let numbering = NUMBERINGS.fetch_add(1, Ordering::Relaxed) + 1;
+        *last = Some(Numbered { by: chunk.clone(), numbering }).filter(|_| !codes.is_empty());
+        numbering
     }
 
     /// Of one worker, so that nobody waits.
@@ -326,8 +356,12 @@ impl Run<'_> {
         }
         let mut scratch = std::mem::take(&mut self.scratch);
         let places = delivered.codes.as_ref().map_or(0, |codes| chunk.places(codes));
-        for &state in &self.feed.knowing {
-            self.feed.query.context.forget_known(state, self.number, places);
+        if !self.feed.knowing.is_empty() {
+            let codes = delivered.codes.as_ref().filter(|_| places > 0);
+            let numbering = self.feed.numbering(self.number, chunk, codes.map_or(&[], |codes| codes));
+            for &state in &self.feed.knowing {
+                self.feed.query.context.number_places(state, self.number, places, numbering);
+            }
         }
         let codes = delivered.codes.as_ref().filter(|_| places > 0);
         let stopped = self.batches(chunk, (delivered, codes), &predicates, rows, &mut scratch);

@@ -97,7 +97,7 @@ impl Lowering<'_> {
         let combine =
             combine_function(keys, |p, into, from| accumulators.iter().try_for_each(|a| a.combine(p, into, from)))?;
         let bounds = own.iter().map(|(_, e)| self.expressions.range(e));
-        let domain = Domain::of(keys, bounds, rows);
+        let domain = Domain::of(keys, bounds, (rows, input.rows));
         let bytes = bytes_of(&layout, rows, domain.as_ref());
         let state = self.pipelines.add_state(State::Group(GroupState {
             layout,
@@ -136,13 +136,18 @@ impl Lowering<'_> {
         Ok(vec![pipe])
     }
 
-    /// `rows`: how many are expected to be left.
-    pub(super) fn distinct(&mut self, pipes: Vec<Pipe>, columns: &[ColumnId], rows: f64) -> Result<Vec<Pipe>> {
+    /// How many rows are expected to be left of so many tuples.
+    pub(super) fn distinct(
+        &mut self,
+        pipes: Vec<Pipe>,
+        columns: &[ColumnId],
+        (rows, tuples): (f64, f64),
+    ) -> Result<Vec<Pipe>> {
         let types: Vec<SqlType> = columns.iter().map(|&c| self.type_of(c)).collect();
         let nullable: Vec<bool> = columns.iter().map(|&c| pipes.iter().any(|p| has_null_flag(p, c))).collect();
         let (layout, keys) = key_layout(&types, &nullable);
         let combine = combine_function(&keys, |_, _, _| Ok(()))?;
-        let domain = Domain::of(&keys, columns.iter().map(|&c| self.expressions.range_of(c)), rows);
+        let domain = Domain::of(&keys, columns.iter().map(|&c| self.expressions.range_of(c)), (rows, tuples));
         let bytes = bytes_of(&layout, rows, domain.as_ref());
         let slots = domain.as_ref().map(|domain| domain.slots);
         let equal = equal_function(&keys).filter(|_| domain.is_none());

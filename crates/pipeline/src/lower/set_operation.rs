@@ -37,7 +37,7 @@ impl Lowering<'_> {
             return Ok(by_input.into_iter().flatten().collect());
         }
         if operation == SetOperation::Union {
-            return self.distinct(by_input.into_iter().flatten().collect(), columns, rows);
+            return self.distinct(by_input.into_iter().flatten().collect(), columns, (rows, rows));
         }
         self.counted(operation, all, by_input, columns, rows)
     }

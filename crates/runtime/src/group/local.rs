@@ -65,6 +65,8 @@ pub struct LocalGroups {
     pub(super) evicted: usize,
     /// See [`GroupLocal::known`].
     known: Vec<*mut u8>,
+    /// By which codes number the places of these; 0: by none.
+    numbering: u64,
 }
 
 impl LocalGroups {
@@ -98,13 +100,17 @@ impl GroupLocal {
             next_pause: FIRST_PAUSE,
             evicted: 0,
             known: Vec::new(),
+            numbering: 0,
         });
         let mask = if slots.is_some() { 0 } else { FIRST_SLOTS as u64 - 1 };
         Self { directory: start, mask, only: std::ptr::null_mut(), known: std::ptr::null_mut(), tuples: 0, inner }
     }
 
-    /// So many places are numbered by codes from here on, and nothing is known yet.
-    pub(super) fn forget_known(&mut self, places: usize) {
+    /// So many places are numbered by codes from here on, and nothing is known yet, unless the numbering is the last one.
+    pub(super) fn number_places(&mut self, places: usize, numbering: u64) {
+        if std::mem::replace(&mut self.inner.numbering, numbering) == numbering {
+            return;
+        }
         self.inner.known.clear();
         self.inner.known.resize(places + 1, std::ptr::null_mut());
         self.known = self.inner.known.as_mut_ptr();

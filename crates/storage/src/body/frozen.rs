@@ -171,6 +171,27 @@ impl Frozen {
         }
     }
 
+    /// Whether each code stands for what it stands for in the other column.
+    pub(crate) fn has_codes_of(&self, other: &Self) -> bool {
+        let code = |of: &Self| {
+            let Header { scheme, physical, width, has_null, entries, base, divisor, .. } = of.header;
+            (scheme, physical, width, has_null, entries, base, divisor)
+        };
+        if code(self) != code(other) || matches!(self.header.scheme, Scheme::Text | Scheme::Symbols) {
+            return false;
+        }
+        if self.header.scheme != Scheme::Dictionary {
+            return true;
+        }
+        if self.header.physical == Physical::Str {
+            // SAFETY: both own the payload of their texts.
+            return self.texts.iter().zip(&other.texts).all(|(a, b)| unsafe { a.bytes() == b.bytes() });
+        }
+        let bytes = self.header.entries * self.header.physical.size();
+        // SAFETY: so many entries lie there.
+        unsafe { from_raw_parts(self.part(ENTRIES), bytes) == from_raw_parts(other.part(ENTRIES), bytes) }
+    }
+
     /// Of each row: its place so far times the number of places of this column, plus its place in this column.
     pub(crate) fn number_rows(&self, rows: Range<usize>, places: &mut [u32]) {
         let count = self.places().map_or(1, |count| count as u32);

@@ -9,6 +9,10 @@ const MOST: u64 = 1 << 21;
 const FEW: u64 = 1 << 12;
 /// Numbers for each group that is expected, at most.
 const PER_GROUP: f64 = 8.0;
+/// Or tuples for each number, at least, up to so many numbers: how many groups there are of several keys is often not known, and to clear an array
+/// that stays in the cache costs nothing beside so many tuples.
+const TUPLES: f64 = 64.0;
+const CACHED: u64 = 1 << 16;
 
 /// The possible keys.
 pub(in crate::lower) struct Domain {
@@ -19,9 +23,14 @@ pub(in crate::lower) struct Domain {
 }
 
 impl Domain {
-    /// The domain of keys with these bounds, if it is small enough for so many groups.
-    pub fn of(keys: &[Field], bounds: impl Iterator<Item = Option<Range>>, groups: f64) -> Option<Self> {
-        let most = ((groups * PER_GROUP) as u64).clamp(FEW, MOST);
+    /// The domain of keys with these bounds, if it is small enough for so many groups, or tuples.
+    pub fn of(
+        keys: &[Field],
+        bounds: impl Iterator<Item = Option<Range>>,
+        (groups, tuples): (f64, f64),
+    ) -> Option<Self> {
+        let few = ((tuples / TUPLES) as u64).clamp(FEW, CACHED);
+        let most = ((groups * PER_GROUP) as u64).clamp(few, MOST);
         let (mut slots, mut all) = (1u64, Vec::new());
         for (key, bounds) in keys.iter().zip(bounds) {
             let Range { low, high } = match key.ty {

@@ -52,7 +52,7 @@ impl Lowering<'_> {
         let kept = (0..needed).map(|_| layout.add(ty)).collect();
         let count = layout.add(Ty::I32);
         let groups = rows / needed as f64;
-        let domain = Domain::of(&keys, partition.iter().map(|&c| self.expressions.range_of(c)), groups);
+        let domain = Domain::of(&keys, partition.iter().map(|&c| self.expressions.range_of(c)), (groups, input.rows));
         let bytes = bytes_of(&layout, groups, domain.as_ref());
         let state = self.pipelines.add_state(State::Group(GroupState {
             layout,
