@@ -8,6 +8,7 @@ mod compare;
 mod failure;
 mod float;
 mod invariant;
+mod subscript;
 mod sum;
 
 use base::ids::Id;

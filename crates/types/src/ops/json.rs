@@ -15,6 +15,7 @@ mod number;
 mod of;
 mod order;
 mod path;
+mod plain;
 pub mod scan;
 mod structure;
 mod text;

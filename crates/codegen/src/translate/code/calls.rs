@@ -112,6 +112,11 @@ impl Code<'_> {
         if self.collect(callee, args) {
             return Vec::new();
         }
+        if let (Callee::Subscript(_, ty), [(list, _), (number, _)]) = (callee, args)
+            && let Some(found) = self.subscript(*list, number.one(), ty)
+        {
+            return found;
+        }
         if let (Callee::VarianceAdd, [(to, _), (x, _)]) = (callee, args) {
             let args = [self.worker(), to.one(), x.one()];
             let failure = self.kernel_call(Kernel::VarianceAdd, &args).expect("it returns a value");

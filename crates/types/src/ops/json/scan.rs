@@ -141,11 +141,11 @@ fn string_end(bytes: &[u8], mut at: usize) -> usize {
     }
 }
 
-const ONES: u64 = 0x0101_0101_0101_0101;
+pub(super) const ONES: u64 = 0x0101_0101_0101_0101;
 
 /// The highest bit of the first byte that is 0, and maybe of such behind it.
 #[inline]
-fn zero_bytes(word: u64) -> u64 {
+pub(super) fn zero_bytes(word: u64) -> u64 {
     word.wrapping_sub(ONES) & !word & (ONES << 7)
 }
 

@@ -1,0 +1,116 @@
+//! Elements of lists by their number, where all take as many bytes (decision 40): code reads them where they lie.
+
+use ::types::ops::array::{NULL, VALUE, stride_of};
+use ::types::{Physical, Str};
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{InstBuilder, MemFlagsData, StackSlotData, StackSlotKind, Type, Value, types};
+use pipeline::ir::Ty;
+
+use super::Code;
+use crate::translate::value::{Val, changing, part_types, store};
+
+impl Code<'_> {
+    /// The element of a list that has a number, from 1 on, and whether it is NULL or there is none; none of elements that code
+    /// does not read.
+    pub(super) fn subscript(&mut self, list: Val, number: Value, ty: Ty) -> Option<Vec<Val>> {
+        let physical = match ty {
+            Ty::I32 => Physical::I32,
+            Ty::I64 => Physical::I64,
+            Ty::F64 => Physical::F64,
+            _ => return None,
+        };
+        let bytes = stride_of(physical)? as i64;
+        let (low, high) = list.two();
+        let length = self.b.ins().ireduce(types::I32, low);
+        let length = self.b.ins().uextend(types::I64, length);
+        // What is inline gets an address.
+        let header = self.b.create_sized_stack_slot(StackSlotData::new(StackSlotKind::ExplicitSlot, 16, 4));
+        let header = self.b.ins().stack_addr(types::I64, header, 0);
+        store(&mut self.b, list, header, 0);
+        let inside = self.b.ins().iadd_imm_s(header, size_of::<u32>() as i64);
+        let is_inline = self.b.ins().icmp_imm_u(IntCC::UnsignedLessThanOrEqual, length, Str::INLINE as i64);
+        let start = self.b.ins().select(is_inline, inside, high);
+
+        // No more elements than bytes, so that the product does not overflow.
+        let place = self.b.ins().iadd_imm_s(number, -1);
+        let is_few = self.b.ins().icmp(IntCC::UnsignedLessThan, place, length);
+        let at = self.b.ins().imul_imm_s(place, bytes);
+        let is_inside = self.b.ins().icmp(IntCC::UnsignedLessThan, at, length);
+        let is_there = self.b.ins().band(is_few, is_inside);
+        let [there, missing, done] = std::array::from_fn(|_| self.b.create_block());
+        let value = self.b.append_block_param(done, part_types(ty)[0]);
+        let null = self.b.append_block_param(done, types::I8);
+        self.b.ins().brif(is_there, there, &[], missing, &[]);
+        self.b.seal_block(there);
+        self.b.seal_block(missing);
+
+        self.b.switch_to_block(there);
+        let at = self.b.ins().iadd(start, at);
+        let marker = self.read(types::I8, at, 0);
+        let none = self.b.ins().band_imm_u(marker, i64::from(NULL));
+        let is_null = self.b.ins().icmp_imm_u(IntCC::NotEqual, none, 0);
+        let first = self.b.ins().band_imm_u(marker, i64::from(VALUE) - 1);
+        let found = self.element(at, first, physical);
+        self.b.ins().jump(done, &[found.into(), is_null.into()]);
+
+        self.b.switch_to_block(missing);
+        let nothing = match ty {
+            Ty::F64 => self.b.ins().f64const(0.0),
+            _ => self.b.ins().iconst(part_types(ty)[0], 0),
+        };
+        let yes = self.b.ins().iconst(types::I8, 1);
+        self.b.ins().jump(done, &[nothing.into(), yes.into()]);
+        self.b.seal_block(done);
+        self.b.switch_to_block(done);
+        Some(vec![Val::One(value), Val::One(null)])
+    }
+
+    fn read(&mut self, ty: Type, at: Value, offset: i32) -> Value {
+        self.b.ins().load(ty, changing(), at, offset)
+    }
+
+    /// The value of an element whose first byte, but for what marks it, is given.
+    fn element(&mut self, at: Value, first: Value, physical: Physical) -> Value {
+        if physical == Physical::I32 {
+            let first = self.b.ins().uextend(types::I32, first);
+            let first = self.b.ins().ishl_imm_u(first, 28);
+            let rest = self.sevens(types::I32, at, 1);
+            let bits = self.b.ins().bor(first, rest);
+            return self.b.ins().bxor_imm_u(bits, 1 << 31);
+        }
+        let second = self.read(types::I8, at, 1);
+        let (first, second) = (self.b.ins().uextend(types::I64, first), self.b.ins().uextend(types::I64, second));
+        let (first, second) = (self.b.ins().ishl_imm_u(first, 63), self.b.ins().ishl_imm_u(second, 56));
+        let rest = self.sevens(types::I64, at, 2);
+        let bits = self.b.ins().bor(second, rest);
+        let bits = self.b.ins().bor(first, bits);
+        let turned = self.b.ins().bxor_imm_u(bits, i64::MIN);
+        if physical == Physical::I64 {
+            return turned;
+        }
+        // Negative doubles are ordered the other way round.
+        let inverse = self.b.ins().bnot(bits);
+        let is_positive = self.b.ins().icmp_imm_s(IntCC::SignedLessThan, bits, 0);
+        let bits = self.b.ins().select(is_positive, turned, inverse);
+        self.b.ins().bitcast(types::F64, MemFlagsData::new(), bits)
+    }
+
+    /// The bits of four or eight bytes that have seven each, the highest first: halves, quarters and eighths move together.
+    fn sevens(&mut self, ty: Type, at: Value, offset: i32) -> Value {
+        let bytes = self.read(ty, at, offset);
+        let mut bits = self.b.ins().bswap(bytes);
+        let steps = [(0x007f_007f_007f_007f, 8, 1), (0x0000_3fff_0000_3fff, 16, 2), (0x0fff_ffff, 32, 4)];
+        for (low, distance, by) in steps.into_iter().take(if ty == types::I32 { 2 } else { 3 }) {
+            let (low, high) = if ty == types::I32 {
+                (low & 0xffff_ffff, (low << distance) & 0xffff_ffff)
+            } else {
+                (low, low << distance)
+            };
+            let lower = self.b.ins().band_imm_u(bits, low);
+            let higher = self.b.ins().band_imm_u(bits, high);
+            let higher = self.b.ins().ushr_imm_u(higher, by);
+            bits = self.b.ins().bor(lower, higher);
+        }
+        bits
+    }
+}
