@@ -3,7 +3,7 @@
 use base::{Error, Result};
 use functions::Call;
 use pipeline::ir::{Site, SiteId, SiteKind};
-use types::ops::{cast, date, like};
+use types::ops::{cast, date, json, like};
 use types::{Physical, SqlType, Value};
 
 use crate::params::check_type;
@@ -106,6 +106,12 @@ unsafe fn plain_cast(worker: &mut Worker, slot: Slot, (from, to): (SqlType, SqlT
         (SqlType::Timestamp, SqlType::Time) => {
             let at = Some(slot.as_i64()).filter(|at| !date::is_infinite(*at))?;
             Some(Ok(Slot::integer(at.rem_euclid(MICROS_PER_DAY).into())))
+        }
+        (SqlType::Text | SqlType::Varchar(_), SqlType::Json) => {
+            let text = slot.as_str();
+            // It stays as it was written, and lives as long as the tuple.
+            // SAFETY: as the caller promises.
+            json::is_plain(unsafe { text.as_str() }).then_some(Ok(slot))
         }
         _ if from.is_string() => {
             let text = slot.as_str();

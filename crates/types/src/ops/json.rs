@@ -39,6 +39,7 @@ pub use jsonpath::PathCall;
 pub use of::{cast_to, write, write_array};
 pub use order::sort_key;
 pub use path::{extract, extract_text};
+pub use plain::is_plain;
 pub use structure::{structure, type_name};
 pub use text::{quote, unescaped, write_quoted};
 pub use validate::{check, is_valid};

@@ -4,7 +4,7 @@ use super::error::MAX_DEPTH;
 use super::scan::{ONES, zero_bytes};
 
 /// Whether the text is JSON, if that is easily seen.
-pub(super) fn is_plain(text: &str) -> bool {
+pub fn is_plain(text: &str) -> bool {
     let bytes = text.as_bytes();
     value(bytes, blanks(bytes, 0), 0).is_some_and(|end| blanks(bytes, end) == bytes.len())
 }
