@@ -60,6 +60,8 @@ impl ScalarFunction {
     pub const SUBSTRING: Self = row("substring");
     pub const TRIM_TRAILING: Self = row("trim_trailing");
     pub const RPAD: Self = row("rpad");
+    pub const REGEXP_LIKE: Self = row("regexp_like");
+    pub const REGEXP_MATCHES: Self = row("regexp_matches");
     pub const REGEXP_SUBSTRING: Self = row("regexp_substring");
     pub const SIMILAR_TO_ESCAPE: Self = row("similar_to_escape");
     pub const FORMAT: Self = row("format");

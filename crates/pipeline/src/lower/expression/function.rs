@@ -4,6 +4,7 @@ use base::Result;
 use functions::{ScalarFunction as F, Typed};
 use plan::{Expr, ExprKind, array_elements};
 use types::ops::date::{self, Field};
+use types::ops::like::Syntax;
 use types::{SqlType, Value};
 
 use super::Expressions;
@@ -82,6 +83,10 @@ impl Expressions {
                 let callee = Callee::Subscript(self.elements(element), element.physical().into());
                 self.found(pipe, callee, args, expr)
             }
+            (
+                F::REGEXP_LIKE | F::REGEXP_MATCHES,
+                [text, pattern @ Expr { kind: ExprKind::Const(Value::Str(_)), .. }],
+            ) => self.like(pipe, text, pattern, Syntax::Regex { fold: false }, expr.position),
             (F::SIGN, [input]) if input.sql_type.as_decimal().is_some() && expr.sql_type.is_decimal() => {
                 self.sign(pipe, input, expr.sql_type)
             }

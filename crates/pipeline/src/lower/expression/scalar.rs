@@ -292,7 +292,7 @@ impl Expressions {
         Ok(Sql { value, null: Some(null) })
     }
 
-    fn like(
+    pub(super) fn like(
         &mut self,
         pipe: &mut Pipe,
         input: &Expr,
