@@ -77,11 +77,8 @@ fn squares_in_lanes(values: &[f64], rest: impl Fn(f64, f64) -> f64) -> Option<[(
     };
     let (full, rest) = values.as_chunks::<LANES>();
     full.iter().for_each(&mut add);
-    let mut last = [0.0; LANES];
-    last[..rest.len()].copy_from_slice(rest);
-    add(&last);
-    let exact = inexact.iter().fold(0, |all, &lane| all | lane) == 0;
-    exact.then(|| std::array::from_fn(|i| (first[i], Pair { high: high[i], low: low[i] })))
+    add(&filled_up(rest));
+    are_exact(&inexact).then(|| std::array::from_fn(|i| (first[i], Pair { high: high[i], low: low[i] })))
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -111,9 +108,20 @@ fn sum_in_lanes(values: &[f64]) -> Option<[Pair; LANES]> {
     };
     let (full, rest) = values.as_chunks::<LANES>();
     full.iter().for_each(&mut add);
+    add(&filled_up(rest));
+    are_exact(&inexact).then(|| std::array::from_fn(|i| Pair { high: high[i], low: low[i] }))
+}
+
+/// The values behind the last full lanes, and zeros, which change no sum.
+#[inline(always)]
+fn filled_up(rest: &[f64]) -> [f64; LANES] {
     let mut last = [0.0; LANES];
     last[..rest.len()].copy_from_slice(rest);
-    add(&last);
-    let exact = inexact.iter().fold(0, |all, &lane| all | lane) == 0;
-    exact.then(|| std::array::from_fn(|i| Pair { high: high[i], low: low[i] }))
+    last
+}
+
+/// Whether no lane has noted a loss.
+#[inline(always)]
+fn are_exact(inexact: &[u64; LANES]) -> bool {
+    inexact.iter().fold(0, |all, &lane| all | lane) == 0
 }

@@ -104,24 +104,27 @@ impl Code<'_> {
         }
     }
 
+    /// What code does itself, or by a kernel, and its results; none of what is called with places in memory.
+    fn by_code(&mut self, callee: Callee, args: &[(Val, Ty)], position: Option<u32>) -> Option<Vec<Val>> {
+        match (callee, args) {
+            (Callee::Subscript(_, ty), [(list, _), (number, _)]) => self.subscript(*list, number.one(), ty),
+            (Callee::VarianceAdd, [(to, _), (x, _)]) => {
+                let args = [self.worker(), to.one(), x.one()];
+                let failure = self.kernel_call(Kernel::VarianceAdd, &args).expect("it returns a value");
+                self.fail_if(failure, position);
+                Some(Vec::new())
+            }
+            (Callee::CollectInteger | Callee::CollectWords(_) | Callee::CollectText(_), _) => {
+                self.collect(callee, args).then(Vec::new)
+            }
+            _ => self.direct(callee, args).map(|value| vec![Val::One(value)]),
+        }
+    }
+
     /// Calls a function of the ABI, and leaves if it fails.
     pub fn call(&mut self, callee: Callee, args: &[(Val, Ty)], results: &[Ty], position: Option<u32>) -> Vec<Val> {
-        if let Some(value) = self.direct(callee, args) {
-            return vec![Val::One(value)];
-        }
-        if self.collect(callee, args) {
-            return Vec::new();
-        }
-        if let (Callee::Subscript(_, ty), [(list, _), (number, _)]) = (callee, args)
-            && let Some(found) = self.subscript(*list, number.one(), ty)
-        {
+        if let Some(found) = self.by_code(callee, args, position) {
             return found;
-        }
-        if let (Callee::VarianceAdd, [(to, _), (x, _)]) = (callee, args) {
-            let args = [self.worker(), to.one(), x.one()];
-            let failure = self.kernel_call(Kernel::VarianceAdd, &args).expect("it returns a value");
-            self.fail_if(failure, position);
-            return Vec::new();
         }
         self.call_function(callee, args, results, position)
     }
