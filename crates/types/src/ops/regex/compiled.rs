@@ -5,8 +5,10 @@ mod tests;
 
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use base::Result;
+use regex_automata::dfa::{Automaton, StartKind, dense};
 use regex_automata::hybrid::{self, dfa::Cache, dfa::DFA};
 use regex_automata::nfa::thompson::{self, WhichCaptures, pikevm, pikevm::PikeVM};
 use regex_automata::util::pool::Pool;
@@ -23,6 +25,11 @@ const SIZE: usize = 32 << 20;
 /// Bytes of states that a search keeps from one text to the next.
 const STATES: usize = 1 << 20;
 
+/// Most bytes of a table of all states: such are made in a millisecond, and stay in the cache.
+const TABLE: usize = 256 << 10;
+/// Making it pays from so many texts on.
+const MANY_TEXTS: u32 = 256;
+
 /// A compiled pattern. It may be kept and shared by threads.
 #[derive(Debug)]
 pub struct Regex {
@@ -37,10 +44,21 @@ pub struct Regex {
 struct Automata {
     /// Without groups.
     first: meta::Regex,
+    whether: Whether,
     /// With groups, if they are what PostgreSQL takes.
     groups: OnceLock<Option<meta::Regex>>,
     /// Finds where a match ends; none if leftmost-first search finds just that.
     end: Option<End>,
+}
+
+/// Whether there is a match in a text of ASCII alone, which one table says a byte at a time once many texts were asked. Classes
+/// have few characters there, so that the table is small.
+#[derive(Debug, Default)]
+struct Whether {
+    /// Texts so far, about.
+    asked: AtomicU32,
+    /// None: it would be too large.
+    table: OnceLock<Option<Box<dense::DFA<Vec<u32>>>>>,
 }
 
 /// All matches from one place.
@@ -86,7 +104,10 @@ impl Regex {
     /// Whether the pattern matches anywhere in the text.
     pub fn is_match(&self, text: &str) -> Result<bool> {
         match &self.automata {
-            Some(automata) => Ok(automata.first.is_match(text)),
+            Some(automata) => {
+                let told = automata.whether.is_match(text, &self.node);
+                Ok(told.unwrap_or_else(|| automata.first.is_match(text)))
+            }
             None => Ok(self.search(text).find(0)?.is_some()),
         }
     }
@@ -128,7 +149,7 @@ impl Automata {
         let hir = node.to_hir(false);
         let first = meta::Builder::new().configure(config()).build_from_hir(&hir).map_err(|_| too_complex())?;
         let end = if node.is_ordered() { None } else { Some(End::new(node)?) };
-        Ok(Self { first, groups: OnceLock::new(), end })
+        Ok(Self { first, whether: Whether::default(), groups: OnceLock::new(), end })
     }
 
     fn find(&self, text: &str, from: usize) -> Option<Place> {
@@ -138,6 +159,39 @@ impl Automata {
             None => found.end(),
         };
         Some((found.start(), end))
+    }
+}
+
+impl Whether {
+    /// None: the table does not tell.
+    fn is_match(&self, text: &str, node: &Node) -> Option<bool> {
+        let table = match self.table.get() {
+            Some(table) => table,
+            None => {
+                // Threads that count at once may miss some.
+                let asked = self.asked.load(Ordering::Relaxed) + 1;
+                self.asked.store(asked, Ordering::Relaxed);
+                if asked < MANY_TEXTS {
+                    return None;
+                }
+                self.table.get_or_init(|| Self::table(node))
+            }
+        };
+        let found = table.as_ref()?.try_search_fwd(&Input::new(text).earliest(true));
+        found.ok().map(|found| found.is_some())
+    }
+
+    fn table(node: &Node) -> Option<Box<dense::DFA<Vec<u32>>>> {
+        let config = dense::Config::new()
+            .match_kind(MatchKind::All)
+            .start_kind(StartKind::Unanchored)
+            .unicode_word_boundary(true)
+            .dfa_size_limit(Some(TABLE))
+            .determinize_size_limit(Some(4 * TABLE));
+        let config = (0x80..=0xff).fold(config, |config, byte| config.quit(byte, true));
+        let nfa = thompson::Config::new().nfa_size_limit(Some(TABLE)).which_captures(WhichCaptures::None);
+        let nfa = thompson::Compiler::new().configure(nfa).build_from_hir(&node.in_ascii().to_hir(false)).ok()?;
+        dense::Builder::new().configure(config).build_from_nfa(&nfa).ok().map(Box::new)
     }
 }
 
@@ -183,7 +237,7 @@ fn grouped(node: &Node) -> Option<meta::Regex> {
 }
 
 fn config() -> meta::Config {
-    meta::Config::new().nfa_size_limit(Some(SIZE)).hybrid_cache_capacity(STATES)
+    meta::Config::new().nfa_size_limit(Some(SIZE)).hybrid_cache_capacity(STATES).dfa(false)
 }
 
 #[cold]

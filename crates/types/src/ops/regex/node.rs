@@ -1,6 +1,6 @@
 //! Patterns as trees, what a tree says about preferences and lengths, and its form for automata.
 
-use regex_syntax::hir::{Capture, Class, ClassUnicode, Hir, Look, Repetition};
+use regex_syntax::hir::{Capture, Class, ClassUnicode, ClassUnicodeRange, Hir, Look, Repetition};
 
 /// Longest run that a pattern may ask for by number, as in PostgreSQL.
 pub(super) const MOST: u32 = 255;
@@ -143,6 +143,25 @@ impl Node {
             Self::Concat(parts) => parts.iter().all(Self::is_ordered),
             Self::Group(_, node) => node.captures_in_order(),
             _ => self.is_ordered(),
+        }
+    }
+
+    /// The same of texts that are ASCII alone.
+    pub fn in_ascii(&self) -> Self {
+        let all = |parts: &[Self]| parts.iter().map(Self::in_ascii).collect();
+        match self {
+            Self::Run(classes) => {
+                let ascii = ClassUnicode::new([ClassUnicodeRange::new('\0', '\x7f')]);
+                let mut classes = classes.clone();
+                classes.iter_mut().for_each(|class| class.intersect(&ascii));
+                Self::Run(classes)
+            }
+            Self::Look(_) | Self::Back(_) => self.clone(),
+            Self::Concat(parts) => Self::Concat(all(parts)),
+            Self::Alternate(parts) => Self::Alternate(all(parts)),
+            Self::Group(number, node) => Self::Group(*number, node.in_ascii().into()),
+            Self::Repeat(repeat) => Self::Repeat(Repeat { node: repeat.node.in_ascii().into(), ..repeat.clone() }),
+            Self::Around(around) => Self::Around(Around { node: around.node.in_ascii().into(), ..around.clone() }),
         }
     }
 

@@ -43,17 +43,23 @@ fn automata_and_dissection_agree() {
     };
     let parts =
         ["a", "b", "ä", ".", "(a|ab)", "(b*)", "a?", "[ab]+", "(?:ab|b){1,2}", "b*?", "(a)", "\\m", "\\M", "^", "$"];
-    let mut found = 0;
-    for _ in 0..4000 {
-        let (pattern, text) = (pick(&parts, 5), pick(&["a", "b", "ä", " "], 9));
+    let (mut found, mut tables) = (0, 0);
+    for round in 0..4000 {
+        let (pattern, text) = (pick(&parts, 5), pick(&["a", "b", "ä", " ", "a", "b"], 9));
         let regex = Regex::new(&pattern, Options::default()).unwrap();
         let slow = Search::new(&regex.node, regex.groups, false, &text).find(0).unwrap();
         assert_eq!(regex.captures(&text, 0).unwrap(), slow, "{pattern} in {text:?}");
         assert_eq!(regex.find(&text, 0).unwrap(), slow.as_ref().and_then(|places| places[0]));
         assert_eq!(regex.is_match(&text).unwrap(), slow.is_some());
+        if round % 4 == 0 {
+            let automata = regex.automata.as_ref().unwrap();
+            automata.whether.asked.store(MANY_TEXTS, Ordering::Relaxed);
+            assert_eq!(regex.is_match(&text).unwrap(), slow.is_some(), "{pattern} in {text:?} by its table");
+            tables += usize::from(matches!(automata.whether.table.get(), Some(Some(_))));
+        }
         found += usize::from(slow.is_some_and(|places| places[0] != Some((0, 0))));
     }
-    assert!(found > 500);
+    assert!(found > 500 && tables > 900);
 }
 
 #[test]
