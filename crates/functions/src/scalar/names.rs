@@ -55,6 +55,7 @@ impl ScalarFunction {
     pub const SQRT: Self = row("sqrt");
     pub const CBRT: Self = row("cbrt");
     pub const POWER: Self = row("power");
+    pub const PLAIN_INTEGER: Self = row("plain_integer");
     pub const LENGTH: Self = row("length");
     pub const LEFT: Self = row("left");
     pub const SUBSTRING: Self = row("substring");
@@ -113,6 +114,8 @@ impl ScalarFunction {
     pub const DIGEST: Self = row("digest");
     pub const JSON_FIELD: Self = row("json_field");
     pub const JSON_FIELD_TEXT: Self = row("json_field_text");
+    pub const JSON_FIELD_OF_TEXT: Self = row("json_field_of_text");
+    pub const JSON_FIELD_TEXT_OF_TEXT: Self = row("json_field_text_of_text");
     pub const JSONB_FIELD: Self = row("jsonb_field");
     pub const JSONB_FIELD_TEXT: Self = row("jsonb_field_text");
     pub const JSON_ITEM: Self = row("json_item");

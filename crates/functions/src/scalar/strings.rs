@@ -1,6 +1,6 @@
 //! Functions of texts. Positions and lengths count characters.
 
-use types::ops::{bytes, string};
+use types::ops::{bytes, cast, string};
 use types::{SqlType, Value};
 
 use super::{Scalar, Typed, first, over, text, with_default};
@@ -16,6 +16,16 @@ pub(super) const ROWS: &[Scalar] = &[
         ("length('jose')", "4"),
     )
     .typed(Typed::Number(string::length)),
+    // Of the cast of a text, by which code that is compiled asks first.
+    Scalar::new(
+        "plain_integer",
+        &[],
+        &[],
+        |c| Ok(Value::Int(cast::plain_integer(c.text(0)?.as_bytes()))),
+        "The number that digits are; the least one of other texts.",
+        ("'12'::integer", "12"),
+    )
+    .typed(Typed::Number(|text| cast::plain_integer(text.as_bytes()))),
     Scalar::new(
         "octet_length",
         &["octet_length", "strlen"],

@@ -3,7 +3,7 @@
 use base::{Error, Result, SqlState};
 use types::Str;
 use types::ops::date::{self, Field};
-use types::ops::{hash, string};
+use types::ops::{cast, hash, string};
 
 use super::{ExactSum, ExactVariance, GroupLocal, JoinTable, ProbeScratch, RowsLocal, Worker};
 use crate::generator::{RepeatScratch, repeat_begin, repeat_next};
@@ -129,6 +129,8 @@ kernels! {
     IntervalCompare = interval_compare(u64, u64, u64, u64) -> i32;
     /// The characters of a string. (low, high)
     StrLength = str_length(u64, u64) -> u64;
+    /// The integer that plain digits are, `NOT_PLAIN` of other texts. (low, high)
+    StrInteger = str_integer(u64, u64) -> u64;
     /// A field of a date that every date has, by its number in `Field::ALL`.
     DateField = date_field(u32, i32) -> u64;
     /// A field of a timestamp, likewise.
@@ -284,6 +286,16 @@ pub unsafe extern "C" fn str_length(lo: u64, hi: u64) -> u64 {
     let text = Str::from_words([lo, hi]);
     // SAFETY: as the caller promises.
     string::length(unsafe { text.as_str() }) as u64
+}
+
+/// The integer that plain digits are.
+///
+/// # Safety
+/// The words must be a header whose payload is alive.
+pub unsafe extern "C" fn str_integer(lo: u64, hi: u64) -> u64 {
+    let text = Str::from_words([lo, hi]);
+    // SAFETY: as the caller promises.
+    cast::plain_integer(unsafe { text.bytes() }) as u64
 }
 
 /// A field of a date: one of those that all dates have.

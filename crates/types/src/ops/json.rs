@@ -32,8 +32,8 @@ pub use descend::{extract_all, means_several};
 pub use edit::{Edit, edit, merge_patch, minified, sorted};
 pub use error::MAX_DEPTH;
 pub use find::{
-    Part, elements, elements_text, entry_keys, entry_values, field, field_text, item, item_text, keys, length, member,
-    member_text, members, path, path_text, type_of,
+    Part, elements, elements_text, entry_keys, entry_values, field, field_of_text, field_text, field_text_of_text,
+    item, item_text, keys, length, member, member_text, members, path, path_text, type_of,
 };
 pub use jsonpath::PathCall;
 pub use of::{cast_to, write, write_array};

@@ -92,6 +92,10 @@ impl Code<'_> {
                 let (low, high) = text.two();
                 self.kernel_call(Kernel::StrLength, &[low, high])
             }
+            (Callee::Scalar(ScalarFunction::PLAIN_INTEGER), [(text, _)]) => {
+                let (low, high) = text.two();
+                self.kernel_call(Kernel::StrInteger, &[low, high])
+            }
             (Callee::ExtractDate(of), [(days, _)]) if callee.never_fails() => {
                 let field = field(self, of);
                 self.kernel_call(Kernel::DateField, &[field, days.one()])

@@ -63,6 +63,25 @@ pub(in crate::scalar) const ROWS: &[Scalar] = &[
         "The value of a key as text.",
         ("'{\"a\": \"b\"}'::json ->> 'a'", "b"),
     ),
+    // Of texts that are casts' arguments.
+    finding(
+        "json_field_of_text",
+        &[],
+        &[],
+        by_text!(json::field_of_text),
+        Typed::FoundByText(json::field_of_text),
+        "The value of a key in a text that is JSON.",
+        ("'{\"a\": [1, 2]}' -> 'a'", "[1, 2]"),
+    ),
+    finding(
+        "json_field_text_of_text",
+        &[],
+        &[],
+        by_text!(json::field_text_of_text),
+        Typed::FoundByText(json::field_text_of_text),
+        "The value of a key in a text that is JSON, as text.",
+        ("'{\"a\": \"b\"}' ->> 'a'", "b"),
+    ),
     finding(
         "jsonb_field",
         &["jsonb_object_field"],

@@ -1,8 +1,10 @@
 //! Casts. Numbers convert inline; everything else goes through boxed values.
 
 use base::Result;
+use functions::ScalarFunction;
 use plan::Expr;
 use types::SqlType;
+use types::ops::cast::NOT_PLAIN;
 
 use super::Expressions;
 use super::arithmetic::{MICROS_PER_DAY, check_precision, date_to_timestamp, narrow};
@@ -90,7 +92,46 @@ impl Expressions {
 
     fn cast_site(&mut self, pipe: &mut Pipe, sql: Sql, from: SqlType, expr: &Expr, lenient: bool) -> Result<Sql> {
         let site = Site { kind: SiteKind::Cast(lenient), arguments: vec![from], result: expr.sql_type };
+        if from.is_string() && expr.sql_type.is_integer() {
+            return self.integer_of_text(pipe, sql, site, expr.position);
+        }
         self.call_site(pipe, site, &[sql], expr.position)
+    }
+
+    /// The integer that a text is: that of plain digits without the site.
+    fn integer_of_text(&mut self, pipe: &mut Pipe, sql: Sql, site: Site, position: Option<u32>) -> Result<Sql> {
+        let ty: Ty = site.result.physical().into();
+        let bound = Range::of_type(site.result).expect("integers have ranges");
+        let mut read = |pipe: &mut Pipe| {
+            let number = pipe.call1(Callee::Scalar(ScalarFunction::PLAIN_INTEGER), vec![sql.value], None);
+            let low = pipe.int(bound.low.max((NOT_PLAIN + 1).into()), Ty::I64);
+            let is_plain = pipe.compare(Compare::Ge, number, low);
+            let is_plain = match ty {
+                Ty::I64 => is_plain,
+                _ => {
+                    let high = pipe.int(bound.high, Ty::I64);
+                    let is_small = pipe.compare(Compare::Le, number, high);
+                    pipe.and(is_plain, is_small)
+                }
+            };
+            let cut = |p: &mut Pipe| match ty {
+                Ty::I64 => number,
+                _ => p.let_(ty, Operation::Convert(Conversion::Cut, number, ty, None)),
+            };
+            pipe.if_(
+                is_plain,
+                |p| Ok([cut(p), p.bool(false)]),
+                |p| {
+                    let read = self.call_site(p, site.clone(), &[Sql { value: sql.value, null: None }], position)?;
+                    Ok([read.value, read.null.unwrap_or_else(|| p.bool(false))])
+                },
+            )
+        };
+        let [value, null] = match sql.null {
+            None => read(pipe)?,
+            Some(missing) => pipe.if_(missing, |p| Ok([p.zero(ty), p.bool(true)]), read)?,
+        };
+        Ok(Sql { value, null: Some(null) })
     }
 
     /// Between integers and decimals.

@@ -83,6 +83,14 @@ impl Expressions {
                 let callee = Callee::Subscript(self.elements(element), element.physical().into());
                 self.found(pipe, callee, args, expr)
             }
+            (F::JSON_FIELD | F::JSON_FIELD_TEXT, [document, key])
+                if let ExprKind::Cast(text) = &document.kind
+                    && text.sql_type.is_string() =>
+            {
+                let is_text = f == F::JSON_FIELD_TEXT;
+                let of_text = if is_text { F::JSON_FIELD_TEXT_OF_TEXT } else { F::JSON_FIELD_OF_TEXT };
+                self.found(pipe, Callee::Scalar(of_text), &[(**text).clone(), key.clone()], expr)
+            }
             (
                 F::REGEXP_LIKE | F::REGEXP_MATCHES,
                 [text, pattern @ Expr { kind: ExprKind::Const(Value::Str(_)), .. }],

@@ -17,6 +17,33 @@ static PAIRS: [[u8; 2]; 100] = {
 const TOO_LONG: u64 = 1_000_000_000_000;
 const MOST_BEHIND: u8 = 10;
 
+/// Most digits of a text that is taken for a plain number.
+const PLAIN: usize = 18;
+
+/// What no plain integer is.
+pub const NOT_PLAIN: i64 = i64::MIN;
+
+/// The number that digits are, perhaps behind a minus; [`NOT_PLAIN`] of other texts, which may be numbers nevertheless.
+#[inline]
+pub fn plain_integer(text: &[u8]) -> i64 {
+    let (digits, is_negative) = match text {
+        [b'-', digits @ ..] => (digits, true),
+        digits => (digits, false),
+    };
+    if digits.is_empty() || digits.len() > PLAIN {
+        return NOT_PLAIN;
+    }
+    let mut number = 0;
+    for byte in digits {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            return NOT_PLAIN;
+        }
+        number = number * 10 + i64::from(digit);
+    }
+    if is_negative { -number } else { number }
+}
+
 /// The text of an integer, of a decimal's units, or of a date's days, as [`write_value`](super::write_value) has it; none if it is
 /// longer than a header, or of another type.
 pub fn short_text(number: i64, sql_type: SqlType) -> Option<Str> {
@@ -81,7 +108,23 @@ mod tests {
 
     use super::*;
     use crate::Value;
-    use crate::ops::cast::format_value;
+    use crate::ops::cast::{cast_value, format_value};
+
+    #[test]
+    fn plain_integers_are_what_casts_say() {
+        let texts =
+            ["0", "-0", "7", "-12", "123456789012345678", "1234567890123456789", "", "-", "+1", " 1", "1 ", "1_0"];
+        let mut plain = 0;
+        for text in texts {
+            let number = plain_integer(text.as_bytes());
+            if number != NOT_PLAIN {
+                let known = cast_value(&Value::str(text), SqlType::Text, SqlType::BigInt);
+                assert_eq!(known, Ok(Value::Int(number)), "{text}");
+                plain += 1;
+            }
+        }
+        assert_eq!(plain, 5);
+    }
 
     #[test]
     fn short_texts_are_as_others() {

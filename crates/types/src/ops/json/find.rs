@@ -4,9 +4,11 @@
 use base::Result;
 
 use super::error::misused;
+use super::plain;
 use super::scan::content;
 use super::scan::{Kind, items, kind, members as scanned, trimmed};
 use super::text::{unescape, unescaped};
+use super::validate::check;
 use crate::ops::array::{self, Elements};
 use crate::{SqlType, Value};
 
@@ -94,6 +96,24 @@ pub fn field<'a>(json: &'a str, key: &str, _: &mut String) -> Result<Part<'a>> {
 /// `json ->> key`
 pub fn field_text<'a>(json: &'a str, key: &str, out: &mut String) -> Result<Part<'a>> {
     as_text(last_member(json, key), out)
+}
+
+/// `text::json -> key`: the text is read once where it is plain.
+pub fn field_of_text<'a>(text: &'a str, key: &str, _: &mut String) -> Result<Part<'a>> {
+    last_member_of_text(text, key).map(Part::from)
+}
+
+/// `text::json ->> key`
+pub fn field_text_of_text<'a>(text: &'a str, key: &str, out: &mut String) -> Result<Part<'a>> {
+    as_text(last_member_of_text(text, key)?, out)
+}
+
+fn last_member_of_text<'a>(text: &'a str, key: &str) -> Result<Option<&'a str>> {
+    if let Some(found) = plain::member(text, key) {
+        return Ok(found);
+    }
+    check(text)?;
+    Ok(last_member(text, key))
 }
 
 /// `jsonb -> key`

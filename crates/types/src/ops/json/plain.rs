@@ -1,5 +1,7 @@
 //! Whether a text is JSON of the usual kind, found out fast: what has escapes, or is none, is left to whoever knows the reasons.
 
+use std::ops::Range;
+
 use super::error::MAX_DEPTH;
 use super::scan::{ONES, zero_bytes};
 
@@ -9,6 +11,26 @@ pub fn is_plain(text: &str) -> bool {
     value(bytes, blanks(bytes, 0), 0).is_some_and(|end| blanks(bytes, end) == bytes.len())
 }
 
+/// The value of a key in a text that is JSON, if that is easily seen: the last one, if it is there several times.
+pub(super) fn member<'a>(text: &'a str, key: &str) -> Option<Option<&'a str>> {
+    let (bytes, key) = (text.as_bytes(), key.as_bytes());
+    let begin = blanks(bytes, 0);
+    let mut found = None;
+    let end = match byte(bytes, begin) {
+        b'{' => members(bytes, begin + 1, b'}', |at| {
+            let (name, begin) = name(bytes, at)?;
+            let end = value(bytes, begin, 1)?;
+            if &bytes[name] == key {
+                found = Some(begin..end);
+            }
+            Some(end)
+        }),
+        _ => value(bytes, begin, 0),
+    }?;
+    (blanks(bytes, end) == bytes.len()).then(|| text.get(found?))
+}
+
+#[inline]
 fn byte(bytes: &[u8], at: usize) -> u8 {
     bytes.get(at).copied().unwrap_or(0)
 }
@@ -28,12 +50,7 @@ fn value(bytes: &[u8], at: usize, depth: usize) -> Option<usize> {
         b'"' => string(bytes, at + 1),
         b'-' | b'0'..=b'9' => number(bytes, at),
         b'{' | b'[' if depth == MAX_DEPTH => None,
-        b'{' => members(bytes, at + 1, b'}', |at| {
-            let name = (byte(bytes, at) == b'"').then_some(at + 1)?;
-            let colon = blanks(bytes, string(bytes, name)?);
-            let begin = blanks(bytes, (byte(bytes, colon) == b':').then_some(colon + 1)?);
-            value(bytes, begin, depth + 1)
-        }),
+        b'{' => members(bytes, at + 1, b'}', |at| value(bytes, name(bytes, at)?.1, depth + 1)),
         b'[' => members(bytes, at + 1, b']', |at| value(bytes, at, depth + 1)),
         b't' => word(bytes, at, b"true"),
         b'f' => word(bytes, at, b"false"),
@@ -42,9 +59,18 @@ fn value(bytes: &[u8], at: usize, depth: usize) -> Option<usize> {
     }
 }
 
+/// The name of the member that is next, and where its value begins.
+#[inline]
+fn name(bytes: &[u8], at: usize) -> Option<(Range<usize>, usize)> {
+    let begin = (byte(bytes, at) == b'"').then_some(at + 1)?;
+    let end = string(bytes, begin)?;
+    let colon = blanks(bytes, end);
+    Some((begin..end - 1, blanks(bytes, (byte(bytes, colon) == b':').then_some(colon + 1)?)))
+}
+
 /// Behind the end of what has members, of which the first is next.
 #[inline(always)]
-fn members(bytes: &[u8], at: usize, end: u8, member: impl Fn(usize) -> Option<usize>) -> Option<usize> {
+fn members(bytes: &[u8], at: usize, end: u8, mut member: impl FnMut(usize) -> Option<usize>) -> Option<usize> {
     let mut at = blanks(bytes, at);
     if byte(bytes, at) == end {
         return Some(at + 1);
@@ -115,6 +141,7 @@ fn ended(bytes: &[u8], at: usize) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::find::{Part, field};
     use super::super::validate::check_closely;
     use super::*;
     use base::Random;
@@ -137,19 +164,28 @@ mod tests {
             "true",
             "nul",
             " ",
+            "{\"a\":1",
+            "\"a\" : {\"a\":2}",
             "\"\\n\"",
             "\u{1}",
         ];
         let mut random = Random(3);
-        let mut plain = 0;
+        let (mut plain, mut members) = (0, 0);
         for _ in 0..200_000 {
-            let text: String = (0..1 + random.index(7)).map(|_| random.pick(&parts)).collect();
-            if is_plain(&text) {
+            let mut text: String = (0..1 + random.index(7)).map(|_| random.pick(&parts)).collect();
+            if random.index(4) == 0 {
+                text = format!("{{{text}}}");
+            }
+            let found = member(&text, "a");
+            assert_eq!(found.is_some(), is_plain(&text), "{text}");
+            if let Some(found) = found {
                 plain += 1;
                 assert!(check_closely(&text).is_ok(), "{text}");
+                assert_eq!(Part::from(found), field(&text, "a", &mut String::new()).unwrap(), "{text}");
+                members += usize::from(found.is_some());
             }
         }
-        assert!(plain > 1000);
+        assert!(plain > 1000 && members > 100);
         for text in
             ["{\"a\": [1, -2.5e-3, {\"b\": null}], \"c\": \"x\"}", " [ ] ", "\"12345678\"", "-0", "[true,false]"]
         {
