@@ -8,7 +8,11 @@
 //! one like it, so that duplicates never need memory. Whoever finds a row in the set may compare with it at once: a row that is
 //! added owns its strings.
 //!
+//! Rows of integers whose bounds are known are told apart by bits instead ([`domain`]).
+//!
 //! Complexity: O(1) a row. Invariants: a table is at most half full; a row that was read by a round is never written again.
+
+mod domain;
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,6 +22,7 @@ use base::memory::Reservation;
 use base::{Area, Budget, Result};
 use pipeline::ir::{RecursionState, RowLayout, RowSet, Ty};
 
+use self::domain::{Domain, OUTSIDE};
 use crate::pairs::PairFns;
 use crate::rows::{Mark, PerWorker, RowsLocal, Segment, StringFields, area_segments};
 use crate::source::RowSource;
@@ -66,6 +71,8 @@ struct Round {
 #[derive(Debug)]
 struct Seen {
     tables: Box<[Table]>,
+    /// Of those that have a bit: they are in no table.
+    domain: Option<Domain>,
     pairs: PairFns,
     strings: StringFields,
     budget: Budget,
@@ -211,6 +218,16 @@ impl RecursionLocal {
     }
 }
 
+/// Whether a recursion's row of these integers is seen for the first time; then it is noted.
+///
+/// # Safety
+/// `local` must be the worker's part of a recursion whose rows are distinct.
+pub(crate) unsafe extern "C" fn first_seen(local: *const RecursionLocal, one: i64, other: i64) -> u64 {
+    // SAFETY: as the caller promises; whoever looks shares it.
+    let seen = unsafe { (*local).seen.as_ref() };
+    seen.and_then(|seen| seen.domain.as_ref()).map_or(OUTSIDE, |domain| domain.first([one, other]))
+}
+
 impl Recursion {
     /// `pairs`: of a state whose rows are distinct.
     pub(crate) fn new(state: &RecursionState, budget: &Budget, pairs: Option<PairFns>) -> Self {
@@ -219,7 +236,8 @@ impl Recursion {
         let seen = pairs.filter(|_| state.distinct.is_some()).map(|pairs| {
             let tables = (0..TABLES).map(|_| Table::default()).collect();
             let strings = StringFields::of(&unkept);
-            Arc::new(Seen { tables, pairs, strings, budget: budget.clone(), round: AtomicU64::new(0) })
+            let (domain, budget) = (Domain::new(&state.domains, budget, OPERATOR), budget.clone());
+            Arc::new(Seen { tables, domain, pairs, strings, budget, round: AtomicU64::new(0) })
         });
         let (locals, round, rounds) = (PerWorker::default(), Mutex::default(), AtomicU64::new(0));
         let (layout, budget, kept) = (state.layout.clone(), budget.clone(), state.kept);

@@ -125,6 +125,9 @@ pub enum Callee {
     /// type, and if `flagged` the one before says whether it is NULL; 54000.
     #[allow(missing_docs)]
     MakeList { elements: SiteId, words: u8, flagged: bool },
+    /// `(I64, I64) -> I64`: of a recursion's row of these integers, or of one of them and 0: 1 if it is new, and is noted; 0 if it is
+    /// not; 2 if it is outside of the state's domains, so that only `AddRow` can tell.
+    FirstSeen(StateId),
     /// `(Ptr) -> Bool`: adds the row, the worker's last one of a recursion whose rows are distinct, or takes it back if there is
     /// one like it. True if it was added.
     AddRow(StateId),
@@ -226,6 +229,7 @@ impl Callee {
             Self::IntegerAt => (&[Ptr, F64], Some(I64)),
             Self::FloatAt | Self::FloatAround => (&[Ptr, F64], Some(F64)),
             Self::TakeLimit(_) => (&[], Some(Bool)),
+            Self::FirstSeen(_) => (&[I64, I64], Some(I64)),
             Self::AddRow(_) => (&[Ptr], Some(Bool)),
         };
         Some((args.to_vec(), result.into_iter().collect()))

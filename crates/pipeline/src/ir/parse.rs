@@ -222,8 +222,15 @@ impl Parser<'_> {
                     self.t.word("combine")?;
                     distinct = Some(Distinct { equal, combine: self.function()? });
                 }
+                self.t.word("domains")?;
+                let domains = self.list(|p| {
+                    let low = p.t.number()?;
+                    p.t.word("to")?;
+                    Ok((low, p.t.number()?))
+                })?;
                 self.t.word("renewed")?;
-                State::Recursion(RecursionState { layout, distinct, kept, renewed: self.list(|p| p.t.id("s"))? })
+                let renewed = self.list(|p| p.t.id("s"))?;
+                State::Recursion(RecursionState { layout, distinct, domains, kept, renewed })
             }
             "sort" => {
                 let layout = self.layout()?;

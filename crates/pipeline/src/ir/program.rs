@@ -461,6 +461,9 @@ pub struct RecursionState {
     pub layout: RowLayout,
     /// UNION: of equal rows only one is added, in all rounds together. `AddRow` says so; bytes 0 to 8 of a row are a hash.
     pub distinct: Option<Distinct>,
+    /// Of distinct rows of one or two integers: the bounds, both inclusive, of most of them; empty if they are not known, or far
+    /// apart. `FirstSeen` tells by a bit whether such a row is new.
+    pub domains: Vec<(i64, i64)>,
     /// Whether all rows are read when there are no more rounds.
     pub kept: bool,
     /// States that are empty again when a round begins.

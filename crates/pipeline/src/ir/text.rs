@@ -208,7 +208,9 @@ impl Display for State {
                     }
                     write!(f, " combine {}", distinct.combine)?;
                 }
-                f.write_str(" renewed (")?;
+                f.write_str(" domains (")?;
+                list(f, &r.domains, |f, (low, high)| write!(f, "{low} to {high}"))?;
+                f.write_str(") renewed (")?;
                 list(f, &r.renewed, |f, s| write!(f, "{s}"))?;
                 f.write_char(')')
             }

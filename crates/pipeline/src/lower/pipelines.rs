@@ -139,6 +139,13 @@ impl Pipelines {
         Ok(())
     }
 
+    /// A recursion's rows are mostly within these bounds.
+    pub fn set_domains(&mut self, recursion: StateId, domains: Vec<(i64, i64)>) {
+        if let State::Recursion(state) = &mut self.states[recursion] {
+            state.domains = domains;
+        }
+    }
+
     /// A pipe that reads the rows of a state once it is finished.
     pub fn read(&self, state: StateId, rows: RowSet, what: &str) -> (Pipe, Var) {
         let mut pipe = Pipe::new(what.to_string(), Source::Rows { state, rows });

@@ -10,9 +10,13 @@ use plan::{ColumnId, Cte, CteId, Node, Op};
 use types::SqlType;
 
 use super::aggregate::{combine_function, equal_function, key_layout};
-use super::pipe::{Field, Pipe};
+use super::expression::Range;
+use super::pipe::{Field, Pipe, Sql};
 use super::{Lowering, Needed};
-use crate::ir::{Callee, Distinct, Inst, Operation, RecursionState, RowSet, State, StateId, Ty};
+use crate::ir::{Callee, Compare, Distinct, Inst, Operation, RecursionState, RowSet, State, StateId, Ty, Var};
+
+/// Rows of integers are told apart by a bit each, where there can be at most so many.
+const MOST_ROWS: i128 = 1 << 27;
 
 /// The two terms of a recursion and their columns.
 type Terms = [(Node, Vec<ColumnId>)];
@@ -46,9 +50,35 @@ impl Lowering<'_> {
             self.common_table_expression(part, cte)?;
         }
         add(self, term, from_term)?;
+        if !all {
+            self.pipelines.set_domains(state, self.domains(from_first, from_term));
+        }
         self.pipelines.repeat(begin, state)?;
         self.ctes.insert(id, (state, bound, if kept { RowSet::All } else { RowSet::Round }));
         Ok(())
+    }
+
+    /// The bounds of most rows: those of the recursive term, and of the first one if that does not stretch them too far.
+    fn domains(&self, first: &[ColumnId], term: &[ColumnId]) -> Vec<(i64, i64)> {
+        let bounds =
+            |columns: &[ColumnId]| columns.iter().map(|c| self.expressions.range_of(*c)).collect::<Option<Vec<_>>>();
+        let is_small = |ranges: &Vec<Range>| {
+            let rows =
+                ranges.iter().try_fold(1i128, |rows, range| rows.checked_mul(range.high.checked_sub(range.low)? + 1));
+            rows.is_some_and(|rows| rows <= MOST_ROWS)
+        };
+        let has_words = |columns: &[ColumnId]| self.are_words(columns);
+        let Some(of_term) = bounds(term).filter(is_small).filter(|_| has_words(term)) else { return Vec::new() };
+        let both = bounds(first).map(|first| first.iter().zip(&of_term).map(|(a, b)| a.union(*b)).collect());
+        let ranges = both.filter(is_small).unwrap_or(of_term);
+        let words = ranges.iter().map(|range| Some((i64::try_from(range.low).ok()?, i64::try_from(range.high).ok()?)));
+        words.collect::<Option<_>>().unwrap_or_default()
+    }
+
+    /// Whether rows of these columns are one integer, or two.
+    fn are_words(&self, columns: &[ColumnId]) -> bool {
+        let is_word = |c: &ColumnId| matches!(self.type_of(*c).physical().into(), Ty::I16 | Ty::I32 | Ty::I64);
+        (1..=2).contains(&columns.len()) && columns.iter().all(is_word)
     }
 
     fn recursion_state(&mut self, columns: &[ColumnId], all: bool, kept: bool) -> Result<(StateId, Vec<Field>)> {
@@ -62,7 +92,7 @@ impl Lowering<'_> {
             let combine = combine_function(&fields, |_, _, _| Ok(()))?;
             distinct = Some(Distinct { equal: equal_function(&fields), combine });
         }
-        let recursion = RecursionState { layout, distinct, kept, renewed: Vec::new() };
+        let recursion = RecursionState { layout, distinct, domains: Vec::new(), kept, renewed: Vec::new() };
         Ok((self.pipelines.add_state(State::Recursion(recursion)), fields))
     }
 
@@ -76,18 +106,34 @@ impl Lowering<'_> {
         counter: Option<u32>,
     ) -> Result<()> {
         let values = self.values_of(&mut pipe, columns)?;
+        let seen = if !all && self.are_words(columns) { Some(first_seen(&mut pipe, state, &values)?) } else { None };
         let keys = values.iter().zip(fields).map(|(v, field)| (v.value, v.null.filter(|_| field.null.is_some())));
-        let keys = keys.collect();
-        let hash = (!all).then(|| pipe.let_(Ty::I64, Operation::Hash(keys)));
+        let keys: Vec<_> = keys.collect();
+        let hash = |pipe: &mut Pipe| pipe.let_(Ty::I64, Operation::Hash(keys.clone()));
+        let early = (!all && seen.is_none()).then(|| hash(&mut pipe));
         let row = pipe.var(Ty::Ptr);
         pipe.push(Inst::AllocRow { state, row, hash: None });
-        hash.into_iter().for_each(|hash| pipe.store(row, 0, hash));
+        early.into_iter().for_each(|hash| pipe.store(row, 0, hash));
         for (&field, &value) in fields.iter().zip(&values) {
             // Calls of some functions have a flag that is never set, where the plan knows of no NULL.
             pipe.store_field(row, field, value);
         }
         if !all {
-            let is_new = pipe.call1(Callee::AddRow(state), vec![row], None);
+            let add = |pipe: &mut Pipe| pipe.call1(Callee::AddRow(state), vec![row], None);
+            let is_new = match seen {
+                None => add(&mut pipe),
+                Some(seen) => {
+                    let outside = pipe.int(2, Ty::I64);
+                    let is_outside = pipe.compare(Compare::Eq, seen, outside);
+                    let by_table = |pipe: &mut Pipe| {
+                        let hash = hash(pipe);
+                        pipe.store(row, 0, hash);
+                        Ok([add(pipe)])
+                    };
+                    let [is_new] = pipe.if_(is_outside, by_table, |pipe| Ok([pipe.bool(true)]))?;
+                    is_new
+                }
+            };
             counter.iter().for_each(|_| pipe.push(Inst::Filter(is_new)));
         }
         counter.into_iter().for_each(|counter| pipe.push(Inst::Count(counter)));
@@ -110,6 +156,25 @@ impl Lowering<'_> {
         let once = self.plan.ctes.iter().filter(runs_once).map(|(_, cte)| &cte.plan).chain([&self.plan.root]);
         self.streams && self.readers(recursion) == 1 && once.map(|node| reads(node, recursion)).sum::<usize>() == 1
     }
+}
+
+/// What is known of a row of integers without a look at others: the rest of the body happens only if it may be new.
+fn first_seen(pipe: &mut Pipe, state: StateId, values: &[Sql]) -> Result<Var> {
+    let ask = |pipe: &mut Pipe| {
+        let mut words: Vec<Var> = values.iter().map(|value| pipe.widen(value.value, Ty::I64)).collect();
+        if words.len() == 1 {
+            words.push(pipe.int(0, Ty::I64));
+        }
+        Ok([pipe.call1(Callee::FirstSeen(state), words, None)])
+    };
+    let [seen] = match pipe.any_null(values.iter().map(|value| value.null)) {
+        None => ask(pipe)?,
+        Some(missing) => pipe.if_(missing, |pipe| Ok([pipe.int(2, Ty::I64)]), ask)?,
+    };
+    let zero = pipe.int(0, Ty::I64);
+    let may_be_new = pipe.compare(Compare::Ne, seen, zero);
+    pipe.push(Inst::Filter(may_be_new));
+    Ok(seen)
 }
 
 fn reads(node: &Node, wanted: CteId) -> usize {

@@ -20,7 +20,7 @@ use crate::distinct::Distinct;
 use crate::group::GroupLocal;
 use crate::limit::LimitLocal;
 use crate::moments::ExactMoments;
-use crate::recursion::RecursionLocal;
+use crate::recursion::{RecursionLocal, first_seen};
 use crate::sites;
 use crate::slot::interval_words;
 use crate::sum::{ExactSum, ExactVariance};
@@ -96,6 +96,7 @@ pub fn function(callee: Callee) -> (AbiFn, u64) {
         Callee::IntegerAt => (integer_at, 0),
         Callee::FloatAt => (float_at, 0),
         Callee::FloatAround => (float_around, 0),
+        Callee::FirstSeen(state) => (recursion_first_seen, state.index()),
         Callee::AddRow(state) => (add_row, state.index()),
         Callee::TakeLimit(state) => (take_limit, state.index()),
         Callee::KeepStr(state) => (keep_str, state.index()),
@@ -412,6 +413,10 @@ functions! {
         let elements = worker.inner.shared.sites[SiteId::from_index((immediate >> 16) as usize)].result;
         let entry = (immediate as usize & 0xff, immediate >> 8 & 1 == 1);
         (*args.pointer::<Values>(0)).list(worker, entry, elements).map(Slot::str)
+    }
+    fn recursion_first_seen(worker, state, args) {
+        let rows = (*worker.locals.add(state as usize)).cast::<RecursionLocal>();
+        Ok(Slot::integer(first_seen(rows, args.slot(0).as_i64(), args.slot(1).as_i64()).into()))
     }
     fn add_row(worker, state, args) {
         let rows = (*worker.locals.add(state as usize)).cast::<RecursionLocal>();

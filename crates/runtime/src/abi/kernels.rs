@@ -8,6 +8,7 @@ use types::ops::{cast, hash, string};
 use super::{ExactSum, ExactVariance, GroupLocal, JoinTable, ProbeScratch, RowsLocal, Worker};
 use crate::generator::{RepeatScratch, repeat_begin, repeat_next};
 use crate::join::{probe_begin, probe_next, probe_unmatched};
+use crate::recursion::{RecursionLocal, first_seen};
 use crate::result::ResultLocal;
 use crate::slot::{interval, wide};
 use crate::sum::{sum_add, sum_add_all, variance_add};
@@ -35,6 +36,9 @@ impl Passed for i32 {
     const AS: Machine = Machine::I32;
 }
 impl Passed for u64 {
+    const AS: Machine = Machine::I64;
+}
+impl Passed for i64 {
     const AS: Machine = Machine::I64;
 }
 impl Passed for f64 {
@@ -135,6 +139,8 @@ kernels! {
     DateField = date_field(u32, i32) -> u64;
     /// A field of a timestamp, likewise.
     TimestampField = timestamp_field(u32, u64) -> u64;
+    /// As `Callee::FirstSeen`. (the worker's part of the recursion, the integers)
+    FirstSeen = first_seen(*const RecursionLocal, i64, i64) -> u64;
     /// Conversion.
     I128ToF64 = i128_to_f64(u64, u64) -> f64;
     /// Rounds half to even into two words; 1 (and no error stored) if out of range.

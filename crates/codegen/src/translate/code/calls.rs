@@ -118,6 +118,10 @@ impl Code<'_> {
                 self.fail_if(failure, position);
                 Some(Vec::new())
             }
+            (Callee::FirstSeen(state), [(one, _), (other, _)]) => {
+                let args = [self.local(state), one.one(), other.one()];
+                self.kernel_call(Kernel::FirstSeen, &args).map(|seen| vec![Val::One(seen)])
+            }
             (Callee::CollectInteger | Callee::CollectWords(_) | Callee::CollectText(_), _) => {
                 self.collect(callee, args).then(Vec::new)
             }

@@ -277,6 +277,7 @@ impl Parser<'_> {
             "truncate_timestamp" => Callee::TruncateTimestamp(self.t.name()?.parse()?),
             "regression" => self.aggregate(Callee::regression)?,
             "regression_of_integers" => self.aggregate(Callee::regression_of_integers)?,
+            "first_seen" => Callee::FirstSeen(self.t.id("s")?),
             "add_row" => Callee::AddRow(self.t.id("s")?),
             "take_limit" => Callee::TakeLimit(self.t.id("s")?),
             "keep_str" => Callee::KeepStr(self.t.id("s")?),

@@ -183,6 +183,7 @@ impl Printer<'_, '_, '_> {
                     Callee::RegressionOfIntegers(function) => {
                         write!(self.f, "regression_of_integers {}", function.name())?;
                     }
+                    Callee::FirstSeen(id) => write!(self.f, "first_seen {id}")?,
                     Callee::AddRow(id) => write!(self.f, "add_row {id}")?,
                     Callee::TakeLimit(id) => write!(self.f, "take_limit {id}")?,
                     Callee::KeepStr(id) => write!(self.f, "keep_str {id}")?,

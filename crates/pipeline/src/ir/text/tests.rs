@@ -257,7 +257,8 @@ impl Generator {
         let distinct = self.coin().then(|| Distinct { equal: None, combine: function() });
         let renewed = self.some(|r| StateId::from_index(r.0.index(9)));
         let layout = RowLayout { fields: self.some(field), size: 24 };
-        states.push(State::Recursion(RecursionState { layout, distinct, kept: self.coin(), renewed }));
+        let domains = self.some(|r| (-(r.0.index(9) as i64), r.0.index(9) as i64));
+        states.push(State::Recursion(RecursionState { layout, distinct, domains, kept: self.coin(), renewed }));
         Program {
             params: self.some(Self::param).into_iter().collect(),
             sites: self.some(Self::site).into_iter().collect(),
