@@ -250,6 +250,10 @@ impl<'a> Interpreter<'a> {
 
     fn call(&mut self, results: &[Var], callee: Callee, args: &[Var], position: Option<u32>) -> Run {
         let args: Vec<_> = args.iter().map(|&v| self.get(v)).collect();
+        self.call_with(results, callee, &args, position)
+    }
+
+    fn call_with(&mut self, results: &[Var], callee: Callee, args: &[Slot], position: Option<u32>) -> Run {
         let mut out = vec![Slot::default(); results.len().max(1)];
         let (function, immediate) = runtime::abi::function(callee);
         // SAFETY: the verifier has seen that arguments and results are as many as the callee has.

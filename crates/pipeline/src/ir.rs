@@ -39,7 +39,7 @@ pub use first_key::FirstKey;
 pub use functions::FloatFunction;
 pub use inst::{
     Arithmetic, Block, Compare, Conversion, FloatOp, Fold, FoldColumn, FoldKind, Function, Inst, Known, Literal, Logic,
-    Match, MatchCondition, MatchKind, Operation,
+    Match, MatchCondition, MatchKind, Operation, RepeatedElement,
 };
 pub use lookup::{KeyLookup, KeyPlace, LookupPart};
 pub use program::{

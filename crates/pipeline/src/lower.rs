@@ -235,9 +235,10 @@ impl<'a> Lowering<'a> {
             often_or_never = pipe.let_(Ty::I64, Operation::Select(null, never, often_or_never));
         }
         let index = pipe.var(Ty::I64);
-        pipe.push(Inst::Repeat { times: often_or_never, index });
+        pipe.push(Inst::Repeat { times: often_or_never, index, elements: Vec::new() });
         let one = pipe.int(1, Ty::I64);
         let value = pipe.wrapping(Arithmetic::Add, index, one);
+        pipe.counts_copies(value);
         pipe.bind(number, Sql { value, null: None });
         pipe.ordered_by = None;
         Ok(())

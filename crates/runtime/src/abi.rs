@@ -34,7 +34,7 @@ mod lists;
 mod tests;
 
 pub use crate::fold::{FoldFn, fold_function};
-pub use crate::generator::{PAUSED, RepeatScratch};
+pub use crate::generator::{DELIVERED, ElementsScratch, PAUSED, RepeatScratch};
 pub use crate::group::{GROUP_PROBES, GroupLocal};
 pub use crate::join::{BATCH, JoinTable, ProbeScratch, probe_begin, probe_next, probe_unmatched};
 pub use crate::limit::LimitLocal;

@@ -5,11 +5,18 @@
 //! All that is known between two calls of `next` lies in that memory. So code may return there, and another worker may go
 //! on. How often that must be possible is counted in steps: a candidate that is looked at, or a delivery.
 
+mod elements;
+
+pub use elements::{DELIVERED, ElementsScratch, repeat_elements};
+
 use crate::join::BATCH;
 use crate::limit::LimitLocal;
 
 /// What a `next` returns if the steps are used up: it goes on when it is called again with new ones.
 pub const PAUSED: u64 = u64::MAX;
+
+/// Deliveries of a tuple that are listed at once.
+const FEW: usize = 16;
 
 /// The memory of a repetition: how often, by tuple, in; tuples, and which delivery of each it is, out.
 #[repr(C)]
@@ -53,9 +60,17 @@ pub unsafe extern "C" fn repeat_next(scratch: *mut RepeatScratch, steps: *mut u6
     while tuple < scratch.count && found < BATCH && *steps > 0 {
         let left = (scratch.times[tuple as usize].max(0) as u64).saturating_sub(done);
         let now = left.min((BATCH - found) as u64).min(*steps);
-        let listed = found..found + now as usize;
-        scratch.tuples[listed.clone()].fill(tuple as u32);
-        scratch.indexes[listed].iter_mut().zip(done..).for_each(|(index, i)| *index = i);
+        let (tuples, indexes) = (&mut scratch.tuples[found..], &mut scratch.indexes[found..]);
+        if let (true, Some(tuples), Some(indexes)) =
+            (now <= FEW as u64, tuples.first_chunk_mut::<FEW>(), indexes.first_chunk_mut::<FEW>())
+        {
+            // More than there are, without a loop: the next tuple's come over them.
+            *tuples = [tuple as u32; FEW];
+            *indexes = std::array::from_fn(|i| done.wrapping_add(i as u64));
+        } else {
+            tuples[..now as usize].fill(tuple as u32);
+            indexes[..now as usize].iter_mut().zip(done..).for_each(|(index, i)| *index = i);
+        }
         found += now as usize;
         *steps -= now;
         (tuple, done) = if now == left { (tuple + 1, 0) } else { (tuple, done + now) };

@@ -2,7 +2,7 @@
 //! and can stop between two deliveries.
 
 use base::SqlState;
-use pipeline::ir::{Inst, Match, MatchCondition, MatchKind, Pipeline, StateId};
+use pipeline::ir::{Callee, Inst, Match, MatchCondition, MatchKind, Pipeline, RepeatedElement, StateId};
 use runtime::abi::Slot;
 
 use super::operation::bool_slot;
@@ -118,8 +118,9 @@ impl<'a> Interpreter<'a> {
             let is_delivery = match generator {
                 Inst::Match(m) => self.candidate(cursor, m)?,
                 _ => {
-                    if let Inst::Repeat { index, .. } = generator {
+                    if let Inst::Repeat { index, elements, .. } = generator {
                         self.set(*index, Slot([cursor.matches, 0]));
+                        elements.iter().try_for_each(|element| self.element(element, cursor.matches))?;
                     }
                     cursor.next -= 1;
                     cursor.matches += 1;
@@ -130,6 +131,19 @@ impl<'a> Interpreter<'a> {
                 return Ok(Delivery::Tuple);
             }
         }
+    }
+
+    /// The element of a list that goes with a copy.
+    fn element(&mut self, element: &RepeatedElement, copy: u64) -> Run {
+        let RepeatedElement { list, missing, site, value, null } = *element;
+        if missing.is_some_and(|missing| self.bool(missing)) {
+            self.set(value, Slot::default());
+            self.set(null, Slot::bool(true));
+            return Ok(());
+        }
+        let args = [self.get(list), Slot::integer((copy + 1).into())];
+        let callee = Callee::Subscript(site, self.vars[value]);
+        self.call_with(&[value, null], callee, &args, None)
     }
 
     /// Looks at the next row of the chain: whether it is a pair that the rest of the body sees.

@@ -92,8 +92,9 @@ impl<'p> Stages<'p> {
                     this.place(is_null, stage + 1);
                 }
             }
-            if let Inst::Repeat { index, .. } = &rest[end] {
-                this.place(*index, stage + 1);
+            if let Inst::Repeat { index, elements, .. } = &rest[end] {
+                let defined = elements.iter().flat_map(|element| [element.value, element.null]);
+                defined.chain([*index]).for_each(|v| this.place(v, stage + 1));
             }
             rest = &rest[end + 1..];
         }
@@ -201,7 +202,13 @@ impl<'p> Stages<'p> {
                     walk.var(m.hash);
                     m.until.iter().chain(&m.active).for_each(|&v| walk.var(v));
                 }
-                Some(Inst::Repeat { times, .. }) => walk.var(*times),
+                Some(Inst::Repeat { times, elements, .. }) => {
+                    walk.var(*times);
+                    elements
+                        .iter()
+                        .flat_map(|element| element.missing.into_iter().chain([element.list]))
+                        .for_each(|v| walk.var(v));
+                }
                 Some(Inst::Prefetch { hash, .. }) => walk.var(*hash),
                 _ => {}
             }

@@ -387,7 +387,7 @@ impl<'r> Body<'r> {
         let three = self.let_(out, Ty::I64, Operation::Const(Literal::Int(3, Ty::I64)));
         let n = self.let_(out, Ty::I64, Operation::Remainder(n, three, None));
         let index = self.fresh(Ty::I64);
-        out.push(Inst::Repeat { times: n, index });
+        out.push(Inst::Repeat { times: n, index, elements: Vec::new() });
         self.visible.push(index);
     }
 

@@ -3,7 +3,7 @@
 use functions::{FloatFunction, ScalarFunction};
 
 use super::callee::Callee;
-use super::{ParamId, StateId, Ty, Var};
+use super::{ParamId, SiteId, StateId, Ty, Var};
 
 /// Instructions in order.
 pub type Block = Vec<Inst>;
@@ -91,6 +91,8 @@ pub enum Inst {
         times: Var,
         /// Which of them, from 0: I64.
         index: Var,
+        /// What is known of each besides.
+        elements: Vec<RepeatedElement>,
     },
     /// Generator of each tuple once: says that a `Group` with this hash follows, in a state with so many groups that code
     /// had better fetch those of a batch of tuples at once.
@@ -138,6 +140,21 @@ pub enum Inst {
     },
     /// Adds one to a counter of EXPLAIN ANALYZE.
     Count(u32),
+}
+
+/// An element of a list for each copy that a repetition makes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct RepeatedElement {
+    /// Str: a list, known before the repetition.
+    pub list: Var,
+    /// Bool: whether it is NULL, if it can be.
+    pub missing: Option<Var>,
+    /// What its elements are ([`SiteKind::Elements`](super::SiteKind::Elements)): integers of 32 or 64 bits, or doubles.
+    pub site: SiteId,
+    /// The element of the copy's number.
+    pub value: Var,
+    /// Bool: whether it is NULL, or there is none.
+    pub null: Var,
 }
 
 /// Groups whose keys are told by the [codes](super::Source::Table) of a table's columns: the worker's row is found at a

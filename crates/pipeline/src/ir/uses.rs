@@ -74,7 +74,14 @@ impl Inst {
                 f(*base);
                 f(*value);
             }
-            Self::Filter(v) | Self::Repeat { times: v, .. } | Self::Prefetch { hash: v, .. } => f(*v),
+            Self::Filter(v) | Self::Prefetch { hash: v, .. } => f(*v),
+            Self::Repeat { times, elements, .. } => {
+                f(*times);
+                elements.iter().for_each(|element| {
+                    f(element.list);
+                    element.missing.into_iter().for_each(&mut f);
+                });
+            }
             Self::Match(m) => {
                 f(m.hash);
                 m.until.into_iter().chain(m.active).for_each(&mut f);

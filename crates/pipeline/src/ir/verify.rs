@@ -16,11 +16,12 @@ use std::collections::HashMap;
 
 use base::IdMap;
 use base::ids::Id;
+use types::ops::array::is_read_as_words;
 
 use super::{
     Block, Callee, Fold, FoldKind, Function, GroupState, Inst, JoinState, JoinWord, KeyFilter, KeyLookup, KeyPlace,
-    Known, LookupPart, Match, MatchKind, Pipeline, Program, RowLayout, RowSet, Source, State, StateId, Step, Ty, Var,
-    Vectors,
+    Known, LookupPart, Match, MatchKind, Pipeline, Program, RepeatedElement, RowLayout, RowSet, Source, State, StateId,
+    Step, Ty, Var, Vectors,
 };
 
 /// Checks a program; the error names the place and what is wrong there.
@@ -314,9 +315,10 @@ impl<'p> Verifier<'p> {
             Inst::Fold(fold) => self.fold(fold),
             Inst::Raise { .. } | Inst::Count(_) => Ok(()),
             Inst::Filter(condition) => self.expect(*condition, Ty::Bool),
-            Inst::Repeat { times, index } => {
+            Inst::Repeat { times, index, elements } => {
                 self.expect(*times, Ty::I64)?;
-                self.define(*index, Ty::I64)
+                self.define(*index, Ty::I64)?;
+                elements.iter().try_for_each(|element| self.repeated(element))
             }
             Inst::Prefetch { state, hash } => {
                 self.expect(*hash, Ty::I64)?;
@@ -424,6 +426,17 @@ impl<'p> Verifier<'p> {
         }
         args.iter().zip(params).try_for_each(|(&v, ty)| self.expect(v, ty))?;
         results.iter().zip(outs).try_for_each(|(&v, ty)| self.define(v, ty))
+    }
+
+    fn repeated(&mut self, element: &RepeatedElement) -> Result<(), String> {
+        let site = self.program.sites.get(element.site).ok_or_else(|| format!("{} does not exist", element.site))?;
+        if !is_read_as_words(site.result.physical()) {
+            return Err(format!("elements of type {} are not repeated", site.result));
+        }
+        self.expect(element.list, Ty::Str)?;
+        element.missing.map_or(Ok(()), |missing| self.expect(missing, Ty::Bool))?;
+        self.define(element.value, site.result.physical().into())?;
+        self.define(element.null, Ty::Bool)
     }
 
     fn a_match(&mut self, m: &'p Match) -> Result<(), String> {

@@ -9,8 +9,8 @@ use types::SqlType;
 use super::computed::Computed;
 use super::pure;
 use crate::ir::{
-    Arithmetic, Block, Callee, Compare, Conversion, FoldColumn, Inst, Literal, Logic, Operation, PipelineId, Source,
-    StateId, Ty, Var,
+    Arithmetic, Block, Callee, Compare, Conversion, FoldColumn, Inst, Literal, Logic, Operation, PipelineId,
+    RepeatedElement, SiteId, Source, StateId, Ty, Var,
 };
 
 /// An SQL value in the IR: the value and, if it can be NULL, a flag. An integer or decimal may be narrower than its SQL
@@ -71,6 +71,8 @@ pub(super) struct Pipe {
     read: HashMap<Var, (FoldColumn, Option<Var>)>,
     /// The place by the codes of columns, if the pipe asks for it.
     place: Option<Var>,
+    /// Numbers of copies, from 1 on, and where in the body their repetition is.
+    copies: Vec<(Var, usize)>,
     /// What the source computes.
     pub computed: Computed,
     /// Blocks being written: the body first, then those nested in it.
@@ -94,6 +96,7 @@ impl Pipe {
             ordered_by: None,
             read: HashMap::new(),
             place: None,
+            copies: Vec::new(),
             computed: Computed::default(),
             blocks: vec![Block::new()],
             trials: 0,
@@ -290,6 +293,36 @@ impl Pipe {
             Binding::Ready(sql) => self.read.get(&sql.value).filter(|read| read.1 == sql.null).map(|read| read.0),
             Binding::Field { .. } | Binding::Null(_) => None,
         }
+    }
+
+    /// The number of copies, from 1 on, that the last repetition makes.
+    pub fn counts_copies(&mut self, number: Var) {
+        let repetition = self.blocks[0].iter().rposition(|inst| matches!(inst, Inst::Repeat { .. }));
+        self.copies.extend(repetition.map(|at| (number, at)));
+    }
+
+    /// The element of a list that has that number, if that is the number of a repetition's copy: it delivers the element with it.
+    pub fn element_of_copy(&mut self, list: Sql, number: Var, (site, ty): (SiteId, Ty)) -> Option<Sql> {
+        let (_, at) = *self.copies.iter().find(|(copy, _)| *copy == number)?;
+        let defines = |inst: &Inst, wanted: Var| match inst {
+            Inst::Let { var, .. } => *var == wanted,
+            Inst::Call { results, .. } => results.contains(&wanted),
+            Inst::If { results, .. } => results.iter().any(|(result, ..)| *result == wanted),
+            _ => false,
+        };
+        let is_known = |wanted: Var| self.blocks[0][..at].iter().any(|inst| defines(inst, wanted));
+        if !is_known(list.value) || !list.null.is_none_or(is_known) {
+            return None;
+        }
+        let (list, missing) = (list.value, list.null);
+        let (value, null) = (self.vars.push(ty), self.vars.push(Ty::Bool));
+        let Inst::Repeat { elements, .. } = &mut self.blocks[0][at] else { return None };
+        let known = elements.iter().find(|known| (known.list, known.site) == (list, site)).copied();
+        let element = known.unwrap_or_else(|| {
+            elements.push(RepeatedElement { list, missing, site, value, null });
+            elements[elements.len() - 1]
+        });
+        Some(Sql { value: element.value, null: Some(element.null) })
     }
 
     /// The place of the tuple by the codes of these attributes of the table that is the source, which none has asked for yet.

@@ -110,7 +110,7 @@ impl Lowering<'_> {
         };
         if all {
             let index = pipe.var(Ty::I64);
-            pipe.push(Inst::Repeat { times: copies, index });
+            pipe.push(Inst::Repeat { times: copies, index, elements: Vec::new() });
         } else {
             let some = pipe.compare(Compare::Gt, copies, zero);
             pipe.push(Inst::Filter(some));

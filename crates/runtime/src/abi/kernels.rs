@@ -6,7 +6,7 @@ use types::ops::date::{self, Field};
 use types::ops::{cast, hash, string};
 
 use super::{ExactSum, ExactVariance, GroupLocal, JoinTable, ProbeScratch, RowsLocal, Worker};
-use crate::generator::{RepeatScratch, repeat_begin, repeat_next};
+use crate::generator::{ElementsScratch, RepeatScratch, repeat_begin, repeat_elements, repeat_next};
 use crate::join::{probe_begin, probe_next, probe_unmatched};
 use crate::recursion::{RecursionLocal, first_seen};
 use crate::result::ResultLocal;
@@ -106,6 +106,8 @@ kernels! {
     RepeatBegin = repeat_begin(*mut RepeatScratch);
     /// Next deliveries in `tuples`: their number, 0 at the end, or `PAUSED`. (scratch, steps)
     RepeatNext = repeat_next(*mut RepeatScratch, *mut u64) -> u64;
+    /// The elements of so many deliveries, of a layout's number. (scratch, elements, deliveries, layout)
+    RepeatElements = repeat_elements(*const RepeatScratch, *mut ElementsScratch, u64, u64);
     /// Hands the rows of a [`ResultLocal`](super::ResultLocal) on; `count` is 0 then, and `columns` may point elsewhere.
     /// (worker, state)
     ResultFlush = result_flush(*mut Worker, u64) -> u32;

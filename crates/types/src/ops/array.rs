@@ -15,6 +15,7 @@
 mod code;
 mod functions;
 mod text;
+mod words;
 
 pub use code::{
     Elements, encode, finish, has_words, inner, is_null, length, push, push_str, stride, stride_of, word_of,
@@ -22,6 +23,7 @@ pub use code::{
 };
 pub use functions::*;
 pub use text::{parse, write};
+pub use words::{Raw, decode, gather, is_read_as_words};
 
 /// What begins an element that is a value.
 pub const VALUE: u8 = 0x20;

@@ -3,19 +3,24 @@
 use base::SqlState;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
-use pipeline::ir::{Inst, Match, MatchKind, State, StateId, Ty, Var};
-use runtime::abi::{BATCH, Kernel, ProbeScratch, RepeatScratch};
+use pipeline::ir::{Inst, Match, MatchKind, RepeatedElement, State, StateId, Ty, Var};
+use runtime::abi::{BATCH, DELIVERED, ElementsScratch, Kernel, ProbeScratch, RepeatScratch};
 
 use super::Body;
 use crate::messages;
-use crate::translate::value::{Val, changing, item};
+use crate::translate::value::{Val, changing, item, load, store};
+
+/// Where the memory of a repetition's elements is, behind its own.
+fn elements_at(repetition: u32, number: usize) -> u32 {
+    repetition + (size_of::<RepeatScratch>() + number * size_of::<ElementsScratch>()) as u32
+}
 
 impl Body<'_, '_> {
     /// Scratch memory for a generator.
     pub fn reserve_generator(&mut self, generator: &Inst) -> u32 {
         let bytes = match generator {
             Inst::Match(_) => size_of::<ProbeScratch>(),
-            Inst::Repeat { .. } => size_of::<RepeatScratch>(),
+            Inst::Repeat { elements, .. } => size_of::<RepeatScratch>() + elements.len() * size_of::<ElementsScratch>(),
             _ => 8 * BATCH,
         };
         let at = self.code().reserve(bytes);
@@ -60,8 +65,14 @@ impl Body<'_, '_> {
                 }
             }
             Inst::Repeat { times: value, .. } | Inst::Prefetch { hash: value, .. } => {
-                let times =
-                    if let Inst::Repeat { .. } = generator { std::mem::offset_of!(RepeatScratch, times) } else { 0 };
+                let mut times = 0;
+                if let Inst::Repeat { elements, .. } = generator {
+                    times = std::mem::offset_of!(RepeatScratch, times);
+                    elements
+                        .iter()
+                        .enumerate()
+                        .for_each(|(at, element)| self.feed_list(element, elements_at(scratch, at), n));
+                }
                 let value = self.values.get(*value).one();
                 let scratch = self.code().generator_scratch(scratch);
                 let at = item(&mut self.code().b, scratch, n, 8);
@@ -71,11 +82,25 @@ impl Body<'_, '_> {
         }
     }
 
+    /// Gives the elements of a repetition the list of tuple `n`: an empty one for NULL.
+    fn feed_list(&mut self, element: &RepeatedElement, scratch: u32, n: Value) {
+        let (mut low, mut high) = self.values.get(element.list).two();
+        if let Some(missing) = element.missing {
+            let missing = self.values.get(missing).one();
+            let none = self.code().b.ins().iconst(types::I64, 0);
+            low = self.code().b.ins().select(missing, none, low);
+            high = self.code().b.ins().select(missing, none, high);
+        }
+        let scratch = self.code().generator_scratch(scratch);
+        let at = item(&mut self.code().b, scratch, n, 16);
+        store(&mut self.code().b, Val::Two(low, high), at, std::mem::offset_of!(ElementsScratch, lists) as u32);
+    }
+
     /// Runs the generator for the `n` tuples of `stage`, and the next stage for all that it delivers.
     pub fn drive(&mut self, stage: usize, generator: &Inst, scratch: u32, n: Value) {
         match generator {
             Inst::Match(m) => self.drive_match(stage, m, scratch, n),
-            Inst::Repeat { index, .. } => self.drive_repeat(stage, *index, scratch, n),
+            Inst::Repeat { index, elements, .. } => self.drive_repeat(stage, (*index, elements), scratch, n),
             Inst::Prefetch { state, .. } => {
                 let local = self.code().local(*state);
                 let hashes = self.code().generator_scratch(scratch);
@@ -362,7 +387,7 @@ impl Body<'_, '_> {
     }
 
     /// Runs the next stage for each tuple as often as it is repeated.
-    fn drive_repeat(&mut self, stage: usize, index: Var, at: u32, n: Value) {
+    fn drive_repeat(&mut self, stage: usize, (index, elements): (Var, &[RepeatedElement]), at: u32, n: Value) {
         let scratch = self.code().generator_scratch(at);
         let resumed = self.skip_if_resumed();
         let limit = self.limit_argument(stage);
@@ -386,6 +411,14 @@ impl Body<'_, '_> {
         self.pause_if_told(stage, deliveries);
         self.code().b.ins().brif(deliveries, run, &[deliveries.into()], done, &[]);
         self.code().b.switch_to_block(run);
+        for (number, element) in elements.iter().enumerate() {
+            let layout = DELIVERED.iter().position(|&layout| Ty::from(layout) == self.values.ty(element.value));
+            let layout = layout.expect("the verifier has seen that its elements are read as words");
+            let (from, to) =
+                (self.code().generator_scratch(at), self.code().generator_scratch(elements_at(at, number)));
+            let layout = self.code().b.ins().iconst(types::I64, layout as i64);
+            self.code().kernel_call(Kernel::RepeatElements, &[from, to, count, layout]);
+        }
         self.stage_loop(stage + 1, count, false, |e| {
             let i = e.pair.expect("inside of a loop over deliveries");
             let scratch = e.code().generator_scratch(at);
@@ -393,6 +426,17 @@ impl Body<'_, '_> {
             let indexes = std::mem::offset_of!(RepeatScratch, indexes) as i32;
             let value = e.code().b.ins().load(types::I64, changing(), place, indexes);
             e.values.define(index, Val::One(value));
+            for (number, element) in elements.iter().enumerate() {
+                let scratch = e.code().generator_scratch(elements_at(at, number));
+                let (word, null) = (item(&mut e.code().b, scratch, i, 8), e.code().b.ins().iadd(scratch, i));
+                let ty = e.values.ty(element.value);
+                let words = std::mem::offset_of!(ElementsScratch, words) as u32;
+                let nulls = std::mem::offset_of!(ElementsScratch, nulls) as u32;
+                let value = load(&mut e.code().b, changing(), ty, word, words);
+                e.values.define(element.value, value);
+                let value = load(&mut e.code().b, changing(), Ty::Bool, null, nulls);
+                e.values.define(element.null, value);
+            }
         });
         self.code().b.ins().jump(head, &[]);
         self.code().b.switch_to_block(done);

@@ -92,6 +92,11 @@ impl Code<'_> {
                 let (low, high) = text.two();
                 self.kernel_call(Kernel::StrLength, &[low, high])
             }
+            (Callee::Scalar(ScalarFunction::OCTET_LENGTH), [(text, _)]) => {
+                let (low, _) = text.two();
+                let bytes = self.b.ins().ireduce(types::I32, low);
+                Some(self.b.ins().uextend(types::I64, bytes))
+            }
             (Callee::Scalar(ScalarFunction::PLAIN_INTEGER), [(text, _)]) => {
                 let (low, high) = text.two();
                 self.kernel_call(Kernel::StrInteger, &[low, high])

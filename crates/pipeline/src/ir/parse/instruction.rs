@@ -7,7 +7,7 @@ use super::{Parser, named};
 use crate::ir::text::snake;
 use crate::ir::{
     Arithmetic, Block, Callee, Compare, Conversion, FloatFunction, FloatOp, Fold, FoldColumn, FoldKind, Inst, Known,
-    Literal, Logic, Match, MatchCondition, MatchKind, Operation, Step, Ty, Var, Vectors,
+    Literal, Logic, Match, MatchCondition, MatchKind, Operation, RepeatedElement, Step, Ty, Var, Vectors,
 };
 
 const ARITHMETIC: &[Arithmetic] = &[Arithmetic::Add, Arithmetic::Sub, Arithmetic::Mul];
@@ -195,7 +195,19 @@ impl Parser<'_> {
             "filter" => Inst::Filter(self.var()?),
             "repeat" => {
                 let (index, _) = first(self)?;
-                Inst::Repeat { times: self.var()?, index }
+                let (times, mut elements) = (self.var()?, Vec::new());
+                while self.t.take("element") {
+                    let (value, _) = self.definition()?;
+                    self.t.word(",")?;
+                    let (null, _) = self.definition()?;
+                    self.t.word("=")?;
+                    let site = self.t.id("site")?;
+                    self.t.word("of")?;
+                    let list = self.var()?;
+                    let missing = if self.t.take("null") { Some(self.var()?) } else { None };
+                    elements.push(RepeatedElement { list, missing, site, value, null });
+                }
+                Inst::Repeat { times, index, elements }
             }
             "prefetch" => Inst::Prefetch { state: self.t.id("s")?, hash: self.var()? },
             "count" => Inst::Count(self.t.number()?),

@@ -6,7 +6,9 @@ use base::IdMap;
 use base::ids::Id;
 
 use super::{Quoted, list};
-use crate::ir::{Block, Callee, FoldColumn, Inst, Known, Literal, Match, MatchKind, Operation, Ty, Var, Vectors};
+use crate::ir::{
+    Block, Callee, FoldColumn, Inst, Known, Literal, Match, MatchKind, Operation, RepeatedElement, Ty, Var, Vectors,
+};
 
 /// A variant's name in lower case with underscores.
 pub(in crate::ir) fn snake(variant: impl Debug) -> String {
@@ -229,9 +231,16 @@ impl Printer<'_, '_, '_> {
                 self.position(*position)
             }
             Inst::Filter(v) => write!(self.f, "filter {v}"),
-            Inst::Repeat { times, index } => {
+            Inst::Repeat { times, index, elements } => {
                 self.results(&[*index])?;
-                write!(self.f, "repeat {times}")
+                write!(self.f, "repeat {times}")?;
+                for RepeatedElement { list, missing, site, value, null } in elements {
+                    self.f.write_str(" element ")?;
+                    self.results(&[*value, *null])?;
+                    write!(self.f, "{site} of {list}")?;
+                    missing.map_or(Ok(()), |missing| write!(self.f, " null {missing}"))?;
+                }
+                Ok(())
             }
             Inst::Prefetch { state, hash } => write!(self.f, "prefetch {state} {hash}"),
             Inst::Count(i) => write!(self.f, "count {i}"),

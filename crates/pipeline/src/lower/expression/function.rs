@@ -3,6 +3,7 @@
 use base::Result;
 use functions::{ScalarFunction as F, Typed};
 use plan::{Expr, ExprKind, array_elements};
+use types::ops::array::{is_read_as_words, stride};
 use types::ops::date::{self, Field};
 use types::ops::like::Syntax;
 use types::{SqlType, Value};
@@ -58,6 +59,17 @@ impl Expressions {
             (F::DATE_DIFF, [field, _, _]) if let Some(field) = constant_field(field) => {
                 self.direct(pipe, Callee::DateDiff(field), &args[1..], expr)
             }
+            (F::LIST_LENGTH, [list])
+                if let Some(element) = list.sql_type.element()
+                    && let Some(bytes) = stride(element) =>
+            {
+                let list = self.scalar(pipe, list)?;
+                self.strict(pipe, &[list], |p| {
+                    let length = p.call1(Callee::Scalar(F::OCTET_LENGTH), vec![list.value], None);
+                    let bytes = p.int(bytes as i128, Ty::I64);
+                    p.let_(Ty::I64, Operation::Divide(length, bytes, None))
+                })
+            }
             (F::LIST_LENGTH, [list]) if let Some(element) = list.sql_type.element() => {
                 let (list, elements) = (self.scalar(pipe, list)?, self.elements(element));
                 self.strict(pipe, &[list], |p| p.call1(Callee::ElementCount(elements), vec![list.value], expr.position))
@@ -80,8 +92,18 @@ impl Expressions {
                 if (f == F::ARRAY_SUBSCRIPT || is_integer(at, |n| n > 0))
                     && let Some(element) = list.sql_type.element() =>
             {
-                let callee = Callee::Subscript(self.elements(element), element.physical().into());
-                self.found(pipe, callee, args, expr)
+                let site = self.elements(element);
+                let ty = element.physical().into();
+                if is_read_as_words(element.physical())
+                    && matches!((&list.kind, &at.kind), (ExprKind::Column(_), ExprKind::Column(_)))
+                {
+                    let (of, number) = (self.scalar(pipe, list)?, self.scalar(pipe, at)?);
+                    let copied = number.null.is_none().then(|| pipe.element_of_copy(of, number.value, (site, ty)));
+                    if let Some(found) = copied.flatten() {
+                        return Ok(found);
+                    }
+                }
+                self.found(pipe, Callee::Subscript(site, ty), args, expr)
             }
             (F::JSON_FIELD | F::JSON_FIELD_TEXT, [document, key])
                 if let ExprKind::Cast(text) = &document.kind

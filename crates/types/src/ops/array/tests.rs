@@ -129,3 +129,27 @@ fn words_are_in_the_order_of_values_and_make_their_elements() {
     }
     assert_eq!(word_of_float(-0.0), word_of_float(0.0));
 }
+
+#[test]
+fn words_are_read_where_they_lie() {
+    for element in types().into_iter().filter(|&t| is_read_as_words(t.physical())) {
+        let mut all = values(element);
+        all.insert(1, Value::Null);
+        let Value::Str(list) = encode(&all, element).unwrap() else { panic!("an array is a text") };
+        for from in 0..all.len() + 2 {
+            let (mut words, mut heads, mut nulls) = ([7; 4], [7; 4], [7; 4]);
+            let physical = element.physical();
+            gather(list.as_bytes(), from, physical, Raw { words: &mut words, heads: &mut heads });
+            decode(physical, Raw { words: &mut words, heads: &mut heads }, &mut nulls);
+            for (at, (word, null)) in words.into_iter().zip(nulls).enumerate() {
+                let expected = all.get(from + at).unwrap_or(&Value::Null);
+                let found = match expected {
+                    Value::Null => word == 0,
+                    Value::Float(x) => word == (x + 0.0).to_bits() || x.is_nan() && f64::from_bits(word).is_nan(),
+                    number => number.as_integer() == Some((word as i64).into()),
+                };
+                assert!(found && (null == 1) == expected.is_null(), "{element}: {expected:?} is {word:x}");
+            }
+        }
+    }
+}
