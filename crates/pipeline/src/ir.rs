@@ -38,8 +38,8 @@ pub use callee::Callee;
 pub use first_key::FirstKey;
 pub use functions::FloatFunction;
 pub use inst::{
-    Arithmetic, Block, Compare, Conversion, FloatOp, Fold, FoldColumn, FoldKind, Function, Inst, Known, Literal, Logic,
-    Match, MatchCondition, MatchKind, Operation, RepeatedElement,
+    Arithmetic, Block, Compare, Conversion, FloatOp, Fold, FoldColumn, FoldElement, FoldKind, Function, Inst, Known,
+    Literal, Logic, Match, MatchCondition, MatchKind, Operation, RepeatedElement,
 };
 pub use lookup::{KeyLookup, KeyPlace, LookupPart};
 pub use program::{

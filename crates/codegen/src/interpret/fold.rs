@@ -1,6 +1,6 @@
 //! Folds, one value after the other.
 
-use pipeline::ir::{Callee, Fold, FoldColumn, FoldKind, Operation, Ty};
+use pipeline::ir::{Callee, Fold, FoldColumn, FoldElement, FoldKind, Operation, Ty};
 use runtime::abi::{Slot, sum_add};
 use types::value::compare_floats;
 
@@ -17,13 +17,25 @@ impl Interpreter<'_> {
         {
             return Ok(());
         }
+        if let Some(FoldElement { null, .. }) = fold.element
+            && self.bool(null)
+        {
+            return Ok(());
+        }
         match (fold.kind, fold.column) {
             (FoldKind::Count, _) => {
                 let count = int(self.load(Ty::I64, at));
                 // SAFETY: the verifier keeps accumulators inside of the row, which is this worker's; likewise below.
                 unsafe { write(Ty::I64, at, int_slot(count + 1)) };
             }
-            (FoldKind::Sum, Some(column)) => self.add_up(column, at)?,
+            (FoldKind::Sum, Some(column)) => {
+                let value = self.value(column)?;
+                self.add_up(value, column.ty, at)?;
+            }
+            (FoldKind::Sum, None) if let Some(element) = fold.element => {
+                let value = self.get(element.value);
+                self.add_up(value, self.vars[element.value], at)?;
+            }
             (FoldKind::SumAsDouble, Some(column)) => {
                 let value = self.value(column)?;
                 self.add_double(int(value) as f64, at)?;
@@ -71,10 +83,9 @@ impl Interpreter<'_> {
         })
     }
 
-    fn add_up(&mut self, column: FoldColumn, at: *mut u8) -> Run {
-        let value = self.value(column)?;
-        if column.ty.is_float() {
-            return self.add_double(float(column.ty, value), at);
+    fn add_up(&mut self, value: Slot, ty: Ty, at: *mut u8) -> Run {
+        if ty.is_float() {
+            return self.add_double(float(ty, value), at);
         }
         let (sum, overflows) = int(self.load(Ty::I128, at)).overflowing_add(int(value));
         // SAFETY: as above.

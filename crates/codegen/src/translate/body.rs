@@ -121,7 +121,7 @@ impl<'b, 'p> Body<'b, 'p> {
             e.now_working_at(e.values.plan.stages[stage].start);
             prologue(e);
             let insts = e.values.plan.stages[stage].insts;
-            e.insts(insts, if stage == 0 { e.values.plan.unfiltered() } else { 0 });
+            e.insts(insts, e.values.plan.unfiltered(stage));
             if let Some((generator, counter, scratch)) = handed_on {
                 let n = e.code().b.use_var(counter);
                 e.values.hand_on(stage, n);
@@ -171,7 +171,7 @@ impl<'b, 'p> Body<'b, 'p> {
     fn insts(&mut self, insts: &[Inst], done: usize) {
         for (i, inst) in insts.iter().enumerate() {
             match inst {
-                Inst::Fold(_) | Inst::Count(_) if i < done => {}
+                inst if i < done && self.values.plan.is_done_at_once(self.values.stage, inst) => {}
                 Inst::Filter(condition) => {
                     let condition = self.values.get(*condition).one();
                     if let Some(place) = self.only_gathers(&insts[i + 1..]) {

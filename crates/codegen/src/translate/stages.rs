@@ -102,13 +102,37 @@ impl<'p> Stages<'p> {
         this
     }
 
-    /// How many instructions of the first stage no filter stands before, if they concern each tuple of a batch once.
-    pub fn unfiltered(&self) -> usize {
+    /// How many instructions of a stage no filter stands before, if they concern each tuple of a batch, or each that a last
+    /// repetition delivers at once, and that once.
+    pub fn unfiltered(&self, stage: usize) -> usize {
         let filter = |inst: &Inst| matches!(inst, Inst::Filter(_));
-        match self.can_pause() {
-            true => 0,
-            false => self.stages[0].insts.iter().position(filter).unwrap_or(self.stages[0].insts.len()),
+        let at_once = match stage.checked_sub(1) {
+            None => !self.can_pause(),
+            // Nothing behind it pauses.
+            Some(before) => {
+                stage + 1 == self.stages.len() && matches!(self.stages[before].generator, Some(Inst::Repeat { .. }))
+            }
+        };
+        let insts = self.stages[stage].insts;
+        if at_once { insts.iter().position(filter).unwrap_or(insts.len()) } else { 0 }
+    }
+
+    /// Whether an instruction that is not filtered is done for all tuples at once, rather than for each.
+    pub fn is_done_at_once(&self, stage: usize, inst: &Inst) -> bool {
+        match inst {
+            // Columns of the source are read by the positions of the tuples that are repeated.
+            Inst::Fold(fold) => stage == 0 || fold.column.is_none(),
+            Inst::Count(_) => true,
+            _ => false,
         }
+    }
+
+    /// Whether instructions leave something to be done for each tuple.
+    pub fn asks_for_each(&self, stage: usize, insts: &[Inst]) -> bool {
+        insts.iter().any(|inst| match inst {
+            Inst::Let { var, .. } => matches!(self.definition(*var), (_, Definition::Placed)),
+            inst => !self.is_done_at_once(stage, inst),
+        })
     }
 
     /// Whether the body may pause: whether a generator can deliver more than it was given.

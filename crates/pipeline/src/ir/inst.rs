@@ -180,8 +180,20 @@ pub struct Fold {
     pub offset: u32,
     /// Byte offset of a Bool that becomes true with the first value; never asked of counts.
     pub seen: Option<u32>,
-    /// Whose values. None: tuples are counted.
+    /// Whose values. None: an element's, or tuples are counted.
     pub column: Option<FoldColumn>,
+    /// The values of an element that the last generator delivers with each tuple, behind which no filter stands: integers as of 64
+    /// bits, or doubles.
+    pub element: Option<FoldElement>,
+}
+
+/// A [`RepeatedElement`] as a [`Fold`] reads it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct FoldElement {
+    /// Its value.
+    pub value: Var,
+    /// Whether it is NULL.
+    pub null: Var,
 }
 
 /// A column of the source, as a [`Fold`] reads it.

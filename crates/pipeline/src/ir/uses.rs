@@ -1,6 +1,6 @@
 //! Which variables instructions use.
 
-use super::{Block, Inst, Operation, Var};
+use super::{Block, FoldElement, Inst, Operation, Var};
 
 /// For shared and exclusive references.
 macro_rules! each_operand {
@@ -102,7 +102,13 @@ impl Inst {
                     null.into_iter().for_each(&mut f);
                 }
             }
-            Self::Fold(_) | Self::Raise { .. } | Self::Count(_) => {}
+            Self::Fold(fold) => {
+                if let Some(FoldElement { value, null }) = fold.element {
+                    f(value);
+                    f(null);
+                }
+            }
+            Self::Raise { .. } | Self::Count(_) => {}
         }
     }
 

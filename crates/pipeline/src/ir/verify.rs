@@ -19,9 +19,9 @@ use base::ids::Id;
 use types::ops::array::is_read_as_words;
 
 use super::{
-    Block, Callee, Fold, FoldKind, Function, GroupState, Inst, JoinState, JoinWord, KeyFilter, KeyLookup, KeyPlace,
-    Known, LookupPart, Match, MatchKind, Pipeline, Program, RepeatedElement, RowLayout, RowSet, Source, State, StateId,
-    Step, Ty, Var, Vectors,
+    Block, Callee, Fold, FoldElement, FoldKind, Function, GroupState, Inst, JoinState, JoinWord, KeyFilter, KeyLookup,
+    KeyPlace, Known, LookupPart, Match, MatchKind, Pipeline, Program, RepeatedElement, RowLayout, RowSet, Source,
+    State, StateId, Step, Ty, Var, Vectors,
 };
 
 /// Checks a program; the error names the place and what is wrong there.
@@ -381,7 +381,16 @@ impl<'p> Verifier<'p> {
         let State::Group(GroupState { layout, has_keys: false, .. }) = self.state(fold.state)? else {
             return Err(format!("{} is not a group state without keys", fold.state));
         };
+        if let Some(FoldElement { value, null }) = fold.element {
+            self.expect(null, Ty::Bool)?;
+            let ty = self.used(value)?;
+            let sums = fold.kind == FoldKind::Count || fold.kind == FoldKind::Sum;
+            if fold.column.is_some() || !sums || !matches!(ty, Ty::I32 | Ty::I64 | Ty::F64) {
+                return Err(format!("no such fold of an element: {fold:?}"));
+            }
+        }
         let size = match (fold.kind, fold.column) {
+            (FoldKind::Sum, None) if fold.element.is_some() => 16,
             (FoldKind::Count, _) if fold.seen.is_none() => 8,
             (FoldKind::Sum, Some(c)) if c.ty == Ty::I128 => 24,
             (FoldKind::Sum, Some(c)) if c.ty.is_number() => 16,

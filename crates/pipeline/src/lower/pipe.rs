@@ -9,8 +9,8 @@ use types::SqlType;
 use super::computed::Computed;
 use super::pure;
 use crate::ir::{
-    Arithmetic, Block, Callee, Compare, Conversion, FoldColumn, Inst, Literal, Logic, Operation, PipelineId,
-    RepeatedElement, SiteId, Source, StateId, Ty, Var,
+    Arithmetic, Block, Callee, Compare, Conversion, FoldColumn, FoldElement, Inst, Literal, Logic, Operation,
+    PipelineId, RepeatedElement, SiteId, Source, StateId, Ty, Var,
 };
 
 /// An SQL value in the IR: the value and, if it can be NULL, a flag. An integer or decimal may be narrower than its SQL
@@ -323,6 +323,17 @@ impl Pipe {
             elements[elements.len() - 1]
         });
         Some(Sql { value: element.value, null: Some(element.null) })
+    }
+
+    /// The value as an element that comes with each tuple that is here: one of the last repetition, behind which nothing was left out.
+    pub fn last_element(&self, sql: Sql) -> Option<FoldElement> {
+        let bends = |inst: &Inst| {
+            matches!(inst, Inst::Filter(_) | Inst::Match(_) | Inst::Repeat { .. } | Inst::Prefetch { .. })
+        };
+        let last = self.blocks[0].iter().rev().find(|inst| bends(inst)).filter(|_| self.depth() == 0)?;
+        let Inst::Repeat { elements, .. } = last else { return None };
+        let found = elements.iter().find(|element| (element.value, Some(element.null)) == (sql.value, sql.null))?;
+        Some(FoldElement { value: found.value, null: found.null })
     }
 
     /// The place of the tuple by the codes of these attributes of the table that is the source, which none has asked for yet.

@@ -8,9 +8,9 @@ use std::collections::HashMap;
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
-use cranelift_frontend::Variable;
-use pipeline::ir::{Fold, FoldColumn, Inst, Ty};
-use runtime::abi::{BATCH, Batch, ColumnRef};
+use cranelift_frontend::{FunctionBuilder, Variable};
+use pipeline::ir::{Fold, FoldColumn, FoldElement, Inst, RepeatedElement, Ty};
+use runtime::abi::{BATCH, Batch, ColumnRef, ElementsScratch};
 
 use super::Body;
 use crate::translate::stages::{Definition, Key};
@@ -39,7 +39,7 @@ impl<'p> Body<'_, 'p> {
     pub fn fold_batch(&mut self, count: Value) -> bool {
         let stage = &self.values.plan.stages[0];
         let (insts, has_generator) = (stage.insts, stage.generator.is_some());
-        let (whole, rest) = insts.split_at(self.values.plan.unfiltered());
+        let (whole, rest) = insts.split_at(self.values.plan.unfiltered(0));
         let mut positions = None;
         for (i, inst) in whole.iter().enumerate() {
             match inst {
@@ -57,13 +57,40 @@ impl<'p> Body<'_, 'p> {
                 _ => {}
             }
         }
-        let plan = &self.values.plan;
-        let for_each = |inst: &Inst| match inst {
-            Inst::Let { var, .. } => matches!(plan.definition(*var), (_, Definition::Placed)),
-            Inst::Fold(_) | Inst::Count(_) => false,
-            _ => true,
-        };
-        has_generator || !rest.is_empty() || whole.iter().any(for_each)
+        has_generator || !rest.is_empty() || self.values.plan.asks_for_each(0, whole)
+    }
+
+    /// Does what concerns all tuples that a repetition has just delivered; whether anything is left to be done for each.
+    pub fn fold_deliveries(&mut self, stage: usize, elements: &[(RepeatedElement, Value)], count: Value) -> bool {
+        let insts = self.values.plan.stages[stage].insts;
+        let (whole, rest) = insts.split_at(self.values.plan.unfiltered(stage));
+        for inst in whole {
+            match inst {
+                Inst::Count(counter) => self.count(*counter, count),
+                Inst::Fold(fold) if fold.column.is_none() => {
+                    let of = |element: FoldElement| elements.iter().find(|(known, _)| known.value == element.value);
+                    match fold.element.and_then(of) {
+                        Some((_, scratch)) => self.add_elements(fold, *scratch, count),
+                        None => self.add_fold(fold, None, count),
+                    }
+                }
+                _ => {}
+            }
+        }
+        !rest.is_empty() || self.values.plan.asks_for_each(stage, whole)
+    }
+
+    /// Adds so many elements that lie in the memory of a repetition.
+    fn add_elements(&mut self, fold: &Fold, scratch: Value, count: Value) {
+        let ty = fold.element.map(|element| self.values.ty(element.value));
+        // Integers lie there as 64 bits.
+        let ty = ty.filter(|ty| ty.is_float()).unwrap_or(Ty::I64);
+        let at = |b: &mut FunctionBuilder<'_>, offset: usize| b.ins().iadd_imm_s(scratch, offset as i64);
+        let values = at(&mut self.code().b, std::mem::offset_of!(ElementsScratch, words));
+        let nulls = at(&mut self.code().b, std::mem::offset_of!(ElementsScratch, nulls));
+        let zero = self.code().b.ins().iconst(types::I64, 0);
+        let [accumulator, seen] = self.places_of(fold);
+        self.code().fold_call(fold.kind, ty, [accumulator, seen, values, nulls, zero, count]);
     }
 
     /// Null, which stands for the first rows, if increasing positions are those.
@@ -80,10 +107,9 @@ impl<'p> Body<'_, 'p> {
 
     /// Finds the places at which positions are gathered.
     pub fn plan_folds(&mut self) {
-        let done = self.values.plan.unfiltered();
         for stage in 0..self.values.plan.stages.len() {
             let insts = self.values.plan.stages[stage].insts;
-            self.plan_block(insts, stage, if stage == 0 { done } else { 0 });
+            self.plan_block(insts, stage, self.values.plan.unfiltered(stage));
         }
     }
 
@@ -97,7 +123,7 @@ impl<'p> Body<'_, 'p> {
                     self.plan_block(otherwise, stage, 0);
                 }
                 Inst::Loop { body, .. } => self.plan_block(body, stage, 0),
-                Inst::Fold(fold) if i >= done => {
+                Inst::Fold(fold) if i >= done || !self.values.plan.is_done_at_once(stage, inst) => {
                     let at = *here.get_or_insert_with(|| self.new_place(fold, stage == 0));
                     let place = &mut self.folds.places[at];
                     place.folds.push(fold);
@@ -203,12 +229,21 @@ impl<'p> Body<'_, 'p> {
         }
     }
 
+    /// Where a fold's accumulator is, and whether it has seen a value.
+    fn places_of(&mut self, fold: &Fold) -> [Value; 2] {
+        let row = self.code().local_row(fold.state);
+        let accumulator = self.code().b.ins().iadd_imm_s(row, i64::from(fold.offset));
+        let seen = match fold.seen {
+            Some(at) => self.code().b.ins().iadd_imm_s(row, i64::from(at)),
+            None => self.code().b.ins().iconst(types::I64, 0),
+        };
+        [accumulator, seen]
+    }
+
     /// Adds `count` tuples, those at the positions.
     fn add_fold(&mut self, fold: &Fold, positions: Option<Value>, count: Value) {
-        let row = self.code().local_row(fold.state);
+        let [accumulator, seen] = self.places_of(fold);
         let zero = self.code().b.ins().iconst(types::I64, 0);
-        let accumulator = self.code().b.ins().iadd_imm_s(row, i64::from(fold.offset));
-        let seen = fold.seen.map_or(zero, |at| self.code().b.ins().iadd_imm_s(row, i64::from(at)));
         let Some(FoldColumn { index, ty, nullable }) = fold.column else {
             let args = [accumulator, seen, zero, zero, zero, count];
             return self.code().fold_call(fold.kind, Ty::I64, args);

@@ -411,6 +411,7 @@ impl Body<'_, '_> {
         self.pause_if_told(stage, deliveries);
         self.code().b.ins().brif(deliveries, run, &[deliveries.into()], done, &[]);
         self.code().b.switch_to_block(run);
+        let mut delivered = Vec::with_capacity(elements.len());
         for (number, element) in elements.iter().enumerate() {
             let layout = DELIVERED.iter().position(|&layout| Ty::from(layout) == self.values.ty(element.value));
             let layout = layout.expect("the verifier has seen that its elements are read as words");
@@ -418,6 +419,12 @@ impl Body<'_, '_> {
                 (self.code().generator_scratch(at), self.code().generator_scratch(elements_at(at, number)));
             let layout = self.code().b.ins().iconst(types::I64, layout as i64);
             self.code().kernel_call(Kernel::RepeatElements, &[from, to, count, layout]);
+            delivered.push((*element, to));
+        }
+        if !self.fold_deliveries(stage + 1, &delivered, count) {
+            self.code().b.ins().jump(head, &[]);
+            self.code().b.switch_to_block(done);
+            return;
         }
         self.stage_loop(stage + 1, count, false, |e| {
             let i = e.pair.expect("inside of a loop over deliveries");

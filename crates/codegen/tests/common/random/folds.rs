@@ -78,7 +78,7 @@ fn fold(b: &mut Body<'_>, layout: &mut RowLayout, state: StateId) -> Fold {
         FoldKind::Sum | FoldKind::SumAsDouble => b.r.chance(50),
         FoldKind::Min | FoldKind::Max => true,
     };
-    Fold { kind, state, offset, seen: asked.then(|| layout.add(Ty::Bool)), column }
+    Fold { kind, state, offset, seen: asked.then(|| layout.add(Ty::Bool)), column, element: None }
 }
 
 /// Instructions outside of a body.

@@ -6,8 +6,8 @@ use functions::ScalarFunction;
 use super::{Parser, named};
 use crate::ir::text::snake;
 use crate::ir::{
-    Arithmetic, Block, Callee, Compare, Conversion, FloatFunction, FloatOp, Fold, FoldColumn, FoldKind, Inst, Known,
-    Literal, Logic, Match, MatchCondition, MatchKind, Operation, RepeatedElement, Step, Ty, Var, Vectors,
+    Arithmetic, Block, Callee, Compare, Conversion, FloatFunction, FloatOp, Fold, FoldColumn, FoldElement, FoldKind,
+    Inst, Known, Literal, Logic, Match, MatchCondition, MatchKind, Operation, RepeatedElement, Step, Ty, Var, Vectors,
 };
 
 const ARITHMETIC: &[Arithmetic] = &[Arithmetic::Add, Arithmetic::Sub, Arithmetic::Mul];
@@ -258,7 +258,14 @@ impl Parser<'_> {
         } else {
             None
         };
-        Ok(Inst::Fold(Fold { kind, state, offset, seen, column }))
+        let element = if self.t.take("element") {
+            let value = self.var()?;
+            self.t.word("null")?;
+            Some(FoldElement { value, null: self.var()? })
+        } else {
+            None
+        };
+        Ok(Inst::Fold(Fold { kind, state, offset, seen, column, element }))
     }
 
     fn callee(&mut self) -> Result<Callee> {

@@ -7,7 +7,8 @@ use base::ids::Id;
 
 use super::{Quoted, list};
 use crate::ir::{
-    Block, Callee, FoldColumn, Inst, Known, Literal, Match, MatchKind, Operation, RepeatedElement, Ty, Var, Vectors,
+    Block, Callee, FoldColumn, FoldElement, Inst, Known, Literal, Match, MatchKind, Operation, RepeatedElement, Ty,
+    Var, Vectors,
 };
 
 /// A variant's name in lower case with underscores.
@@ -223,6 +224,9 @@ impl Printer<'_, '_, '_> {
                 }
                 if let Some(FoldColumn { index, ty, nullable }) = fold.column {
                     write!(self.f, " column {index} {ty:?}{}", if nullable { " null" } else { "" })?;
+                }
+                if let Some(FoldElement { value, null }) = fold.element {
+                    write!(self.f, " element {value} null {null}")?;
                 }
                 Ok(())
             }

@@ -332,6 +332,10 @@ impl Expressions {
             return Ok(());
         }
         pipe.append(block);
+        if !grouped && let Some(fold) = accumulator.fold_element(pipe, state, sql) {
+            pipe.push(Inst::Fold(fold));
+            return Ok(());
+        }
         match sql.null {
             None => accumulator.add(pipe, row, sql.value, Some(state)),
             Some(null) => {

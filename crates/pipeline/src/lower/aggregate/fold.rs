@@ -29,7 +29,7 @@ impl Accumulator {
         // An argument that is no column is computed.
         let column = column.map_or(Some(None), |c| c.map(Some))?;
         let seen = self.tracks_seen.then_some(self.seen);
-        Some(Fold { kind, state, offset: self.offset, seen, column })
+        Some(Fold { kind, state, offset: self.offset, seen, column, element: None })
     }
 
     /// The fold that updates the accumulator by a value that the source computes, as the instructions of `block` do, if it can.
@@ -45,7 +45,20 @@ impl Accumulator {
         };
         let column = pipe.computed(block, value)?;
         let seen = self.tracks_seen.then_some(self.seen);
-        Some(Fold { kind, state, offset: self.offset, seen, column: Some(column) })
+        Some(Fold { kind, state, offset: self.offset, seen, column: Some(column), element: None })
+    }
+
+    /// The fold that updates the accumulator by an element that comes with each copy of a row, if the value is one.
+    pub(super) fn fold_element(&self, pipe: &Pipe, state: StateId, value: Sql) -> Option<Fold> {
+        let element = pipe.last_element(value)?;
+        let kind = match (self.kind, pipe.ty(element.value)) {
+            (Kind::Count, _) => FoldKind::Count,
+            (Kind::Sum, Ty::I32 | Ty::I64) if self.ty() == Ty::I128 => FoldKind::Sum,
+            (Kind::FloatSum, Ty::F64) => FoldKind::Sum,
+            _ => return None,
+        };
+        let seen = self.tracks_seen.then_some(self.seen);
+        Some(Fold { kind, state, offset: self.offset, seen, column: None, element: Some(element) })
     }
 
     /// The column that is summed up, in any width that the sum takes.

@@ -14,9 +14,9 @@ pub const fn is_read_as_words(element: Physical) -> bool {
 /// to decode at once.
 #[derive(Debug)]
 pub struct Raw<'a> {
-    /// The last eight bytes, or all behind the first one.
+    /// The bytes of an element, the first one lowest, or the last eight of them.
     pub words: &'a mut [u64],
-    /// What is before them, the first byte lowest.
+    /// Those before these, likewise.
     pub heads: &'a mut [u16],
 }
 
@@ -27,29 +27,46 @@ pub struct Raw<'a> {
 #[inline]
 pub fn gather(list: &[u8], from: usize, element: Physical, raw: Raw<'_>) {
     match element {
-        Physical::I32 => {
-            gathered(list, from, raw, |&[first, a, b, c, d]: &[u8; 5]| {
-                (u32::from_le_bytes([a, b, c, d]).into(), first.into())
-            });
-        }
-        Physical::I64 | Physical::F64 => {
-            gathered(list, from, raw, |&[first, second, a, b, c, d, e, f, g, h]: &[u8; 10]| {
-                (u64::from_le_bytes([a, b, c, d, e, f, g, h]), u16::from_le_bytes([first, second]))
-            });
-        }
+        Physical::I32 => gathered_integers(list, from, raw.words),
+        Physical::I64 | Physical::F64 => gathered(list, from, raw),
         _ => unreachable!("elements that are not read as words"),
     }
 }
 
+/// Five bytes each, but for the last one read with what follows.
 #[inline(always)]
-fn gathered<const BYTES: usize>(list: &[u8], from: usize, raw: Raw<'_>, parts: impl Fn(&[u8; BYTES]) -> (u64, u16)) {
-    let (elements, _) = list.as_chunks::<BYTES>();
+fn gathered_integers(list: &[u8], from: usize, words: &mut [u64]) {
+    const BYTES: usize = 5;
+    let there = (list.len() / BYTES).saturating_sub(from).min(words.len());
+    let (words, missing) = words.split_at_mut(there);
+    if let Some((last, words)) = words.split_last_mut() {
+        // SAFETY: the list has as many elements from there on as there are words, and of all but the last one the next five bytes, too.
+        unsafe {
+            let mut at = list.as_ptr().add(from * BYTES);
+            for word in words {
+                *word = u64::from_le_bytes(at.cast::<[u8; 8]>().read());
+                at = at.add(BYTES);
+            }
+            let [a, b, c, d, e] = at.cast::<[u8; BYTES]>().read();
+            *last = u64::from_le_bytes([a, b, c, d, e, 0, 0, 0]);
+        }
+    }
+    if !missing.is_empty() {
+        missing.fill(NULL.into());
+    }
+}
+
+/// Ten bytes each.
+#[inline(always)]
+fn gathered(list: &[u8], from: usize, raw: Raw<'_>) {
+    let (elements, _) = list.as_chunks::<10>();
     let count = raw.words.len();
     let there = elements.get(from..).unwrap_or_default();
     let there = &there[..there.len().min(count)];
     let places = raw.words.iter_mut().zip(&mut raw.heads[..count]);
-    for (bytes, (word, head)) in there.iter().zip(places) {
-        (*word, *head) = parts(bytes);
+    for (&[first, second, a, b, c, d, e, f, g, h], (word, head)) in there.iter().zip(places) {
+        *word = u64::from_le_bytes([a, b, c, d, e, f, g, h]);
+        *head = u16::from_le_bytes([first, second]);
     }
     if there.len() < count {
         raw.words[there.len()..].fill(0);
@@ -64,24 +81,35 @@ fn gathered<const BYTES: usize>(list: &[u8], from: usize, raw: Raw<'_>, parts: i
 pub fn decode(element: Physical, raw: Raw<'_>, nulls: &mut [u8]) {
     let Raw { words, heads } = raw;
     let (heads, nulls) = (&heads[..words.len()], &mut nulls[..words.len()]);
+    let head = |head: &u16| u64::from(*head);
     vectorised(
         #[inline(always)]
         || match element {
-            Physical::I32 => decoded(words, heads, nulls, integer),
-            Physical::I64 => decoded(words, heads, nulls, |word, head| long(word, head) ^ 1 << 63),
-            Physical::F64 => decoded(words, heads, nulls, double),
+            Physical::I32 => {
+                for (word, null) in words.iter_mut().zip(nulls) {
+                    (*word, *null) = decoded(*word & 0xff, integer(*word));
+                }
+            }
+            Physical::I64 => {
+                for ((word, null), head) in words.iter_mut().zip(nulls).zip(heads.iter().map(head)) {
+                    (*word, *null) = decoded(head, long(*word, head) ^ 1 << 63);
+                }
+            }
+            Physical::F64 => {
+                for ((word, null), head) in words.iter_mut().zip(nulls).zip(heads.iter().map(head)) {
+                    (*word, *null) = decoded(head, double(*word, head));
+                }
+            }
             _ => unreachable!("elements that are not read as words"),
         },
     );
 }
 
+/// The value, unless the first byte marks NULL.
 #[inline(always)]
-fn decoded(words: &mut [u64], heads: &[u16], nulls: &mut [u8], value: impl Fn(u64, u64) -> u64) {
-    for ((word, head), null) in words.iter_mut().zip(heads).zip(nulls) {
-        let is_null = head & u16::from(NULL) != 0;
-        *null = is_null.into();
-        *word = if is_null { 0 } else { value(*word, (*head).into()) };
-    }
+fn decoded(first: u64, value: u64) -> (u64, u8) {
+    let is_null = first & u64::from(NULL) != 0;
+    (if is_null { 0 } else { value }, is_null.into())
 }
 
 /// The bits of eight bytes that have seven each, the highest first: by halves, quarters and eighths.
@@ -96,8 +124,8 @@ fn sevens(bytes: u64) -> u64 {
 const FIRST: u64 = VALUE as u64 - 1;
 
 #[inline(always)]
-fn integer(word: u64, head: u64) -> u64 {
-    let bits = (head & FIRST) << 28 | sevens(u64::from((word as u32).swap_bytes()));
+fn integer(word: u64) -> u64 {
+    let bits = (word & FIRST) << 28 | sevens(u64::from(((word >> 8) as u32).swap_bytes()));
     (bits ^ 1 << 31) as i32 as u64
 }
 
