@@ -109,6 +109,7 @@ impl ScalarFunction {
     pub const TIME_SERIES: Self = row("time_series");
     pub const NUMBER_SERIES: Self = row("number_series");
     pub const OCTET_LENGTH: Self = row("octet_length");
+    pub const LIKE_ESCAPE: Self = row("like_escape");
     pub const LIST_LENGTH: Self = row("list_length");
     pub const FLATTEN: Self = row("flatten");
     pub const ARRAY_ANY: Self = row("array_any");

@@ -120,6 +120,7 @@ impl Binder<'_> {
             E::AllOp { left, compare_op, right } => self.quantified(plan::Quantifier::All, left, compare_op, right),
             E::Exists { subquery, negated } => self.exists(subquery, *negated),
             E::Subquery(query) => self.scalar_subquery(query, self.text.start(expr)),
+            E::Like { any: false, .. } | E::ILike { any: false, .. } if let Some(all) = self.like_all(expr) => all,
             E::Like { negated, any: false, expr, pattern, escape_char } => {
                 self.like(expr, pattern, escape_char.as_deref(), *negated, false)
             }

@@ -8,9 +8,9 @@ use types::ops::array;
 use types::{SqlType, Value};
 
 use super::negate_if;
+use crate::bind::Binder;
 use crate::bind::coerce::{cast_to, compare, is_open_list, is_untyped, known, op_text};
 use crate::bind::type_name::array_of;
-use crate::bind::{Binder, unsupported};
 
 impl Binder<'_> {
     /// `left op ANY (array)`, `left op ALL (array)`.
@@ -22,6 +22,7 @@ impl Binder<'_> {
         right: &ast::Expr,
     ) -> Result<Expr> {
         let position = self.text.start(left);
+        let written = (left, right);
         if let ast::Expr::Array(items) = right
             && !items.elem.is_empty()
         {
@@ -38,8 +39,7 @@ impl Binder<'_> {
             array
         };
         let Some(element) = array.sql_type.element() else {
-            let message = "op ANY/ALL (array) requires array on right side";
-            return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message).at(position));
+            return Err(no_array(position));
         };
         if let (ExprKind::Const(Value::Str(form)), true) = (&array.kind, element.dimensions() == 0) {
             let each: Vec<Expr> = array::Elements::new(form, element).map(|v| Expr::constant(v, element)).collect();
@@ -48,7 +48,7 @@ impl Binder<'_> {
         }
         let negated = quantifier == Quantifier::All;
         if !matches!((quantifier, op), (Quantifier::Any, Compare::Eq) | (Quantifier::All, Compare::Ne)) {
-            return unsupported(format!("{} with ANY or ALL over an array that is no constant", op_text(op)), position);
+            return self.each_element(quantifier, written.0, op_text(op), written.1);
         }
         let Some(common) = common_type(left.sql_type, element) else {
             let message = format!("operator does not exist: {} {} {element}", left.sql_type, op_text(op));
@@ -58,6 +58,36 @@ impl Binder<'_> {
         let wanted = self.alone(cast_to(left, common)?)?;
         let found = Expr::new(ExprKind::Call(F::ARRAY_ANY, vec![array, wanted]), SqlType::Bool);
         Ok(negate_if(found.at(position), negated))
+    }
+
+    /// `left op ANY (array)`, `left op ALL (array)` of an operator as it is written: one row for each element.
+    pub(super) fn each_element(
+        &mut self,
+        quantifier: Quantifier,
+        left: &ast::Expr,
+        op: &str,
+        array: &ast::Expr,
+    ) -> Result<Expr> {
+        let (not, found, otherwise) = match quantifier {
+            Quantifier::Any => ("", "true", "false"),
+            Quantifier::All => ("NOT", "false", "true"),
+        };
+        let position = self.text.start(left);
+        let bound = self.expr(array)?;
+        let items = match bound.sql_type.element() {
+            Some(_) => "items",
+            None if is_untyped(&bound) => "CAST(items AS text[])",
+            None => return Err(no_array(position)),
+        };
+        let text = format!(
+            "SELECT CASE WHEN items IS NULL THEN NULL ELSE (SELECT CASE WHEN bool_or({not} (operand {op} element)) THEN {found} \
+             WHEN bool_or((operand {op} element) IS NULL) THEN NULL ELSE {otherwise} END FROM unnest({items}) AS elements(element)) END"
+        );
+        let filled = vec![("operand".to_owned(), left.clone()), ("items".to_owned(), array.clone())];
+        let value = self.value_of_text(&text, filled);
+        value
+            .map(|value| value.at(position))
+            .map_err(|error| if error.position().is_some() { error } else { error.at(position) })
     }
 
     fn compare_each(
@@ -76,6 +106,11 @@ impl Binder<'_> {
         }
         Ok(quantify(quantifier, parts))
     }
+}
+
+/// 42809: ANY or ALL of something else.
+pub(super) fn no_array(position: Option<u32>) -> Error {
+    Error::new(SqlState::WRONG_OBJECT_TYPE, "op ANY/ALL (array) requires array on right side").at(position)
 }
 
 fn quantify(quantifier: Quantifier, parts: Vec<Expr>) -> Expr {

@@ -2,13 +2,14 @@
 
 use base::{Error, Result, SqlState};
 use functions::ScalarFunction;
-use plan::{Expr, ExprKind};
+use plan::{Expr, ExprKind, Quantifier};
 use sqlparser::ast;
 use types::ops::array;
 use types::ops::cast::TooLong;
 use types::ops::like::{self, DEFAULT_ESCAPE, Syntax, escape_character};
 use types::{SqlType, Value};
 
+use super::array_any::no_array;
 use super::negate_if;
 use crate::bind::Binder;
 use crate::bind::coerce::{convert, is_untyped, known, padded};
@@ -23,24 +24,32 @@ impl Binder<'_> {
         fold: bool,
     ) -> Result<Expr> {
         let position = self.text.start(expr);
+        let mut computed = None;
         let escape = match escape {
             None => DEFAULT_ESCAPE,
             Some(escape) => {
                 let at = self.text.start(escape);
                 let bound = self.expr(escape)?;
-                let ExprKind::Const(Value::Str(text)) = &bound.kind else {
-                    return Err(Error::unsupported("ESCAPE with anything but a string literal").at(at));
-                };
-                escape_character(text).map_err(|e| e.at(at))?
+                match &bound.kind {
+                    ExprKind::Const(Value::Str(text)) => escape_character(text).map_err(|e| e.at(at))?,
+                    _ => {
+                        computed = Some(bound);
+                        DEFAULT_ESCAPE
+                    }
+                }
             }
         };
-        let (input, pattern) = (self.expr(expr)?, self.expr(pattern)?);
+        let (input, mut pattern) = (self.expr(expr)?, self.expr(pattern)?);
+        if let Some(escape) = computed {
+            pattern = text_of(ScalarFunction::LIKE_ESCAPE, pattern, escape, position)?;
+        }
         match_bound(input, pattern, Syntax::Like { escape, fold }, negated, position)
     }
 
     /// `text LIKE ANY (array)`, of the elements of a list that is written, or of a constant.
     pub(super) fn like_any(&mut self, like: &ast::Expr, patterns: &ast::Expr) -> Result<Expr> {
         let position = self.text.start(like);
+        let around = like;
         let mut written = patterns;
         while let ast::Expr::Nested(inner) = written {
             written = inner;
@@ -55,12 +64,11 @@ impl Binder<'_> {
             other => {
                 let bound = self.expr(other)?;
                 let element = if is_untyped(&bound) { Some(SqlType::Text) } else { bound.sql_type.element() };
-                let ExprKind::Const(Value::Str(form)) = &bound.kind else {
-                    return Err(Error::unsupported("LIKE ANY over an array that is no constant").at(position));
-                };
                 let Some(element) = element else {
-                    let message = "op ANY/ALL (array) requires array on right side";
-                    return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message).at(position));
+                    return Err(no_array(position));
+                };
+                let ExprKind::Const(Value::Str(form)) = &bound.kind else {
+                    return self.like_each(around, Quantifier::Any, other);
                 };
                 let form = match is_untyped(&bound) {
                     true => array::parse(form, element, TooLong::Cut)?,
@@ -80,6 +88,37 @@ impl Binder<'_> {
             parts.push(self.expr(&one)?);
         }
         Ok(plan::disjunction(parts))
+    }
+
+    /// `text LIKE ALL (array)`, which the parser takes for a call.
+    pub(super) fn like_all(&mut self, like: &ast::Expr) -> Option<Result<Expr>> {
+        let (ast::Expr::Like { pattern, .. } | ast::Expr::ILike { pattern, .. }) = like else { return None };
+        let ast::Expr::Function(ast::Function { name, args: ast::FunctionArguments::List(list), .. }) = &**pattern
+        else {
+            return None;
+        };
+        let is_all = matches!(name.0.as_slice(), [ast::ObjectNamePart::Identifier(all)] if all.quote_style.is_none() && all.value.eq_ignore_ascii_case("all"));
+        match list.args.as_slice() {
+            [ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(array))] if is_all => {
+                Some(self.like_each(like, Quantifier::All, array))
+            }
+            _ => None,
+        }
+    }
+
+    /// LIKE or ILIKE of each element of an array.
+    fn like_each(&mut self, like: &ast::Expr, quantifier: Quantifier, array: &ast::Expr) -> Result<Expr> {
+        let (op, expr, escape) = match like {
+            ast::Expr::Like { negated: false, expr, escape_char, .. } => ("LIKE", expr, escape_char),
+            ast::Expr::Like { expr, escape_char, .. } => ("NOT LIKE", expr, escape_char),
+            ast::Expr::ILike { negated: false, expr, escape_char, .. } => ("ILIKE", expr, escape_char),
+            ast::Expr::ILike { expr, escape_char, .. } => ("NOT ILIKE", expr, escape_char),
+            _ => return Err(Error::internal("LIKE ANY that is no LIKE")),
+        };
+        if escape.is_some() {
+            return Err(Error::unsupported("ESCAPE with patterns of an array").at(self.text.start(expr)));
+        }
+        self.each_element(quantifier, expr, op, array)
     }
 
     /// `text SIMILAR TO pattern`: the regular expression that the pattern is.

@@ -49,13 +49,28 @@ impl Binder<'_> {
         op: &BinaryOperator,
         right: &ast::Expr,
     ) -> Result<Expr> {
-        let Some(compare) = compare_op(op) else {
-            return unsupported(format!("{op} with ANY or ALL"), self.text.start(left));
-        };
         let mut right = right;
         while let ast::Expr::Nested(inner) = right {
             right = inner;
         }
+        let Some(compare) = compare_op(op) else {
+            use BinaryOperator as B;
+            let is_pattern = matches!(
+                op,
+                B::PGRegexMatch
+                    | B::PGRegexIMatch
+                    | B::PGRegexNotMatch
+                    | B::PGRegexNotIMatch
+                    | B::PGLikeMatch
+                    | B::PGILikeMatch
+                    | B::PGNotLikeMatch
+                    | B::PGNotILikeMatch
+            );
+            if !is_pattern || matches!(right, ast::Expr::Subquery(_)) {
+                return unsupported(format!("{op} with ANY or ALL"), self.text.start(left));
+            }
+            return self.each_element(quantifier, left, &op.to_string(), right);
+        };
         match right {
             ast::Expr::Subquery(query) => self.quantified_subquery(quantifier, left, compare, query),
             array => self.quantified_array(quantifier, left, compare, array),

@@ -112,6 +112,16 @@ impl Binder<'_> {
         self.written_out(&expr, "macro", name)
     }
 
+    /// The value of `SELECT` and an expression, with these in the places of names: the binder's own macros.
+    pub(in crate::bind) fn value_of_text(&mut self, text: &str, filled: Vec<(String, ast::Expr)>) -> Result<Expr> {
+        let query = parsed(text)?;
+        let Some(mut expr) = bare_expression(&query).cloned() else {
+            return Err(Error::internal("a text that is no expression"));
+        };
+        Filling::new(&filled, self).fill(&mut expr);
+        self.deeper(|b| b.expr(&expr))
+    }
+
     /// The value that stands for a call of a macro or aggregate (`what`).
     pub(super) fn written_out(&mut self, expr: &ast::Expr, what: &str, name: &ObjectName) -> Result<Expr> {
         self.limits.enter_view(name).map_err(|e| e.at(name.position))?;
