@@ -96,6 +96,7 @@ def of_a_site(name, keys, where, offset):
 
 def queries(rows):
     searched = "searchphrase <> ''"
+    site = r"regexp_replace(referer, '^https?://(?:www\.)?([^/]+)/.*$', '\1')"
     sums = ", ".join(["sum(resolutionwidth)", *(f"sum(resolutionwidth + {n})" for n in range(1, 90))])
     users = "count(distinct userid) as u"
     both = "count(*) as c, sum(isrefresh), avg(resolutionwidth)"
@@ -145,6 +146,11 @@ def queries(rows):
             "select counterid, avg(length(url)) as l, count(*) as c from hits where url <> '' group by counterid"
             f" having count(*) > {int(rows // 1000)} order by l desc limit 25",
         ),
+        Query(
+            "q28",
+            f"select {site} as k, avg(length(referer)) as l, count(*) as c, min(referer) from hits where referer <> ''"
+            f" group by {site} having count(*) > {int(rows // 1000)} order by l desc limit 25",
+        ),
         Query("q29", f"select {sums} from hits"),
         top("q30", "searchengineid, clientip", both, "c", searched),
         top("q31", "watchid, clientip", both, "c", searched),
@@ -164,6 +170,7 @@ def queries(rows):
             " then referer else '' end, url order by pageviews desc limit 10 offset 1000",
             columns=(5,),
         ),
+        of_a_site("q40", "urlhash, eventdate", "isrefresh = 0 and traficsourceid in (-1, 6) and refererhash = 3594120000172545465", 100),
         of_a_site("q41", "windowclientwidth, windowclientheight", counted, 10_000),
         Query(
             "q42",

@@ -59,6 +59,7 @@ pub(super) fn of_expression(expr: &Expr) -> f64 {
         ExprKind::Column(_) | ExprKind::Const(_) | ExprKind::Argument(..) => 0.0,
         ExprKind::Call(function, _) if of_numbers && CHEAP.contains(function) => 1.0,
         ExprKind::Call(ScalarFunction::EXTRACT, _) => 4.0,
+        ExprKind::Call(function, _) if function.name().starts_with("regexp_") => 300.0,
         ExprKind::Like { .. } | ExprKind::Call(..) | ExprKind::Cast(_) | ExprKind::TryCast(_) if has_text => 40.0,
         ExprKind::Cast(_) | ExprKind::TryCast(_) if of_numbers => 1.0,
         ExprKind::Call(..) => 15.0,

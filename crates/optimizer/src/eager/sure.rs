@@ -9,8 +9,11 @@ pub(crate) fn is_sure(expr: &Expr) -> bool {
     let here = match &expr.kind {
         ExprKind::Call(function, operands) => match operands.as_slice() {
             [a, b] => is_sure_call(*function, a, b, expr.sql_type),
-            [_] => *function == ScalarFunction::NEGATE && expr.sql_type.is_decimal(),
-            _ => false,
+            [_] if *function == ScalarFunction::NEGATE => expr.sql_type.is_decimal(),
+            operands => {
+                let types: Vec<SqlType> = operands.iter().map(|operand| operand.sql_type).collect();
+                function.definition().typed.is_some_and(|typed| typed.is_total() && typed.is_of(&types))
+            }
         },
         ExprKind::Cast(operand) => holds(expr.sql_type, digits(operand.sql_type)),
         ExprKind::Like { .. } | ExprKind::Each(_) | ExprKind::Subquery(_) => false,

@@ -12,6 +12,7 @@ use regex_automata::dfa::{Automaton, StartKind, dense};
 use regex_automata::hybrid::{self, dfa::Cache, dfa::DFA};
 use regex_automata::nfa::thompson::{self, WhichCaptures, pikevm, pikevm::PikeVM};
 use regex_automata::util::pool::Pool;
+use regex_automata::util::primitives::NonMaxUsize;
 use regex_automata::{Anchored, Input, MatchKind, meta};
 
 use super::dissect::Search;
@@ -123,6 +124,16 @@ impl Regex {
     /// The same with its groups, which follow the match itself.
     pub fn captures(&self, text: &str, from: usize) -> Result<Option<Vec<Option<Place>>>> {
         let Some(automata) = &self.automata else { return self.search(text).find(from) };
+        if self.groups > 0
+            && automata.end.is_none()
+            && let Some(groups) = automata.groups.get_or_init(|| grouped(&self.node))
+        {
+            // The first match is the one that is wanted.
+            let mut slots = vec![None; 2 * (self.groups + 1)];
+            let found = groups.search_slots(&Input::new(text).range(from..), &mut slots);
+            let place = |pair: &[Option<NonMaxUsize>]| pair[0].zip(pair[1]).map(|(from, to)| (from.get(), to.get()));
+            return Ok(found.map(|_| slots.chunks_exact(2).map(place).collect()));
+        }
         let Some((start, end)) = automata.find(text, from) else { return Ok(None) };
         if self.groups == 0 {
             return Ok(Some(vec![Some((start, end))]));
@@ -148,7 +159,7 @@ impl Automata {
     fn new(node: &Node) -> Result<Self> {
         let hir = node.to_hir(false);
         let first = meta::Builder::new().configure(config()).build_from_hir(&hir).map_err(|_| too_complex())?;
-        let end = if node.is_ordered() { None } else { Some(End::new(node)?) };
+        let end = if node.is_ordered() || node.ends_with_text() { None } else { Some(End::new(node)?) };
         Ok(Self { first, whether: Whether::default(), groups: OnceLock::new(), end })
     }
 

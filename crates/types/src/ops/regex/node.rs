@@ -136,6 +136,16 @@ impl Node {
         }
     }
 
+    /// Whether all matches from one place end at the same place, that of the text.
+    pub fn ends_with_text(&self) -> bool {
+        match self {
+            Self::Look(Look::End) => true,
+            Self::Concat(parts) => parts.last().is_some_and(Self::ends_with_text),
+            Self::Group(_, node) => node.ends_with_text(),
+            _ => false,
+        }
+    }
+
     /// Whether leftmost-first search, given where a match ends, captures what PostgreSQL captures: each part takes what it
     /// prefers, from left to right.
     pub fn captures_in_order(&self) -> bool {
