@@ -247,16 +247,20 @@ impl Kept {
         if !same {
             return None;
         }
-        let value = |(usage, own): (&ArgumentUse, &Option<Value>)| match usage.source {
-            ArgumentSource::Literal(_) if is_same => own.clone(),
-            // Both texts have the same literals, at other places.
-            ArgumentSource::Literal(at) => literal_of(usage, text, literal_at(&self.template, at)?),
-            ArgumentSource::Parameter(number) => {
-                let (value, sql_type) = &text.parameters[number];
-                usage.value(ArgumentValue::Parameter(value, *sql_type))
-            }
-        };
-        let values = self.uses.iter().zip(&self.own).map(value).collect::<Option<_>>()?;
+        // With room for all values of a run.
+        let mut values = Vec::with_capacity(self.places().max(self.uses.len()));
+        for (usage, own) in self.uses.iter().zip(&self.own) {
+            let value = match usage.source {
+                ArgumentSource::Literal(_) if is_same => own.clone(),
+                // Both texts have the same literals, at other places.
+                ArgumentSource::Literal(at) => literal_of(usage, text, literal_at(&self.template, at)?),
+                ArgumentSource::Parameter(number) => {
+                    let (value, sql_type) = &text.parameters[number];
+                    usage.value(ArgumentValue::Parameter(value, *sql_type))
+                }
+            };
+            values.push(value?);
+        }
         let positions = match &self.way {
             Way::Query { prepared: Some(prepared), .. } => {
                 prepared.positions().iter().map(|&at| self.moved(at, text)).collect()

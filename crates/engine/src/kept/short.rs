@@ -302,7 +302,8 @@ impl Short {
         snapshot: &dyn Fn(&Arc<Relation>) -> Snapshot,
         reads: Option<&Reads>,
     ) -> Option<Vec<Row>> {
-        let mut rows = Vec::new();
+        // Most statements that run so are of one row.
+        let mut rows = Vec::with_capacity(1);
         self.each(arguments, snapshot, reads, &mut |run| {
             rows.push(run.row(&self.output));
             Some(true)
@@ -385,8 +386,10 @@ impl Short {
         }
         let mut frame = arguments;
         frame.resize(self.places, Value::Null);
-        let snapshots = self.relations.iter().map(|relation| Some(snapshot(&relation.upgrade()?)));
-        let snapshots = snapshots.collect::<Option<_>>()?;
+        let mut snapshots = Vec::with_capacity(self.relations.len());
+        for relation in &self.relations {
+            snapshots.push(snapshot(&relation.upgrade()?));
+        }
         Some(Run { frame, snapshots, reads, is_told: false, left: MOST_ROWS, left_bytes: MOST_BYTES })
     }
 }

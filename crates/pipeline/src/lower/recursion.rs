@@ -15,7 +15,11 @@ use super::pipe::{Field, Pipe, Sql};
 use super::{Lowering, Needed};
 use crate::ir::{Callee, Compare, Distinct, Inst, Operation, RecursionState, RowSet, State, StateId, Ty, Var};
 
-/// Rows of integers are told apart by a bit each, where there can be at most so many.
+/// Rows of integers are told apart by a bit each, where there can be at most so many for each row of the tables that the query reads:
+/// few rows would touch as many pages of bits, which the system has to clear.
+const MOST_FOR_EACH: i128 = 64;
+/// And so many at least, and at most.
+const FEW_ROWS: i128 = 1 << 20;
 const MOST_ROWS: i128 = 1 << 27;
 
 /// The two terms of a recursion and their columns.
@@ -62,10 +66,12 @@ impl Lowering<'_> {
     fn domains(&self, first: &[ColumnId], term: &[ColumnId]) -> Vec<(i64, i64)> {
         let bounds =
             |columns: &[ColumnId]| columns.iter().map(|c| self.expressions.range_of(*c)).collect::<Option<Vec<_>>>();
+        let read: i128 = self.plan.tables.values().map(|table| i128::from(table.statistics.rows())).sum();
+        let most = (read.saturating_mul(MOST_FOR_EACH)).clamp(FEW_ROWS, MOST_ROWS);
         let is_small = |ranges: &Vec<Range>| {
             let rows =
                 ranges.iter().try_fold(1i128, |rows, range| rows.checked_mul(range.high.checked_sub(range.low)? + 1));
-            rows.is_some_and(|rows| rows <= MOST_ROWS)
+            rows.is_some_and(|rows| rows <= most)
         };
         let has_words = |columns: &[ColumnId]| self.are_words(columns);
         let Some(of_term) = bounds(term).filter(is_small).filter(|_| has_words(term)) else { return Vec::new() };
