@@ -33,6 +33,9 @@ const FOREIGN: &[SqlState] = &[
     SqlState::DEPENDENT_OBJECTS,
 ];
 
+/// What SQLite refuses and PostgreSQL allows: changes of a view of one table's rows.
+const ALLOWED: &[&str] = &["DELETE FROM view1 WHERE x>0", "UPDATE view1 SET x=2"];
+
 /// Texts that later records of their file rely on, and what they mean in SQLite: of several assignments to a column the last
 /// counts there, and PostgreSQL refuses them.
 const MEANT: &[(&str, &str)] = &[("SET x=3, x=4, x=5", "SET x=5")];
@@ -73,6 +76,7 @@ pub fn run_file(path: &Path) -> Outcome {
         }
         // An index changes no result.
         let index = matches!(&record, Record::Statement { sql, .. } if sql.contains("INDEX"));
+        let allowed = matches!(&record, Record::Statement { sql, .. } if ALLOWED.contains(&sql.trim()));
         let averages = matches!(&record, Record::Query { sql, .. } if sql.contains("AVG"));
         let result = runner.run(record);
         let error = shared.lock().unwrap_or_else(PoisonError::into_inner).error;
@@ -87,6 +91,7 @@ pub fn run_file(path: &Path) -> Outcome {
                     break;
                 }
             }
+            (Err(_), None) if allowed => *outcome.foreign.entry("allowed".into()).or_default() += 1,
             // There, an expression over an average has the type of whatever value it comes to, and may divide as integers.
             (Err(_), None) if averages => *outcome.foreign.entry("average".into()).or_default() += 1,
             (Err(e), _) => outcome.failures.push(e.to_string()),
