@@ -63,8 +63,7 @@ difference: bench-module
 histories: toolchain
 	cargo run --release --bin histories -- --transactions 1000000
 
-# What people download stays small: bounds that only go down. Time zones, collations, TLS and the names of functions, which profiles need,
-# are in the shell.
+# What people download stays small. Time zones, collations and TLS are in both, the names of functions, which profiles need, in the shell.
 WHEEL_MB := 19
 SHELL_MB := 60
 sizes: wheel

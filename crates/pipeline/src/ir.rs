@@ -34,7 +34,7 @@ mod vectors;
 mod verify;
 mod window;
 
-pub use callee::Callee;
+pub use callee::{Callee, NEW, OUTSIDE, SEEN};
 pub use first_key::FirstKey;
 pub use functions::FloatFunction;
 pub use inst::{

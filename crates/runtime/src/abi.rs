@@ -9,7 +9,7 @@
 //! tuples (and `active` flags, where the match has them) into that match's [`ProbeScratch`], and what later stages need of
 //! each tuple into batch buffers of its own in [`Worker::scratch`]. Then it calls `probe_begin`, and `probe_next` until
 //! that returns 0; each call delivers at most [`BATCH`] pairs (build row, number of the tuple within the stage), for which
-//! the next stage runs. A `Repeat` works alike ([`RepeatScratch`], `repeat_begin`, `repeat_next`). Pairs come in no particular order. Conditions are tested by generated code, which sets
+//! the next stage runs. A `Repeat` works alike ([`RepeatScratch`], `repeat_begin`, `repeat_next`; for each list whose elements it delivers, [`ElementsScratch`] and `repeat_elements`). Pairs come in no particular order. Conditions are tested by generated code, which sets
 //! `matched[tuple]`; for `Left`, `Anti` and `Single` the unmatched tuples follow at the end (`probe_unmatched`), for
 //! `Mark` all tuples do, as `matched` says.
 //!

@@ -20,9 +20,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use base::memory::Reservation;
 use base::{Area, Budget, Result};
-use pipeline::ir::{RecursionState, RowLayout, RowSet, Ty};
+use pipeline::ir::{OUTSIDE, RecursionState, RowLayout, RowSet, Ty};
 
-use self::domain::{Domain, OUTSIDE};
+use self::domain::Domain;
 use crate::pairs::PairFns;
 use crate::rows::{Mark, PerWorker, RowsLocal, Segment, StringFields, area_segments};
 use crate::source::RowSource;

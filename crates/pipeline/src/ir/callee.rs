@@ -125,8 +125,8 @@ pub enum Callee {
     /// type, and if `flagged` the one before says whether it is NULL; 54000.
     #[allow(missing_docs)]
     MakeList { elements: SiteId, words: u8, flagged: bool },
-    /// `(I64, I64) -> I64`: of a recursion's row of these integers, or of one of them and 0: 1 if it is new, and is noted; 0 if it is
-    /// not; 2 if it is outside of the state's domains, so that only `AddRow` can tell.
+    /// `(I64, I64) -> I64`: of a recursion's row of these integers, or of one of them and 0: [`NEW`], [`SEEN`], or [`OUTSIDE`] of
+    /// the state's domains.
     FirstSeen(StateId),
     /// `(Ptr) -> Bool`: adds the row, the worker's last one of a recursion whose rows are distinct, or takes it back if there is
     /// one like it. True if it was added.
@@ -137,6 +137,13 @@ pub enum Callee {
     /// long as the state: in the place of the old text, which came from here or is empty, if that has room.
     KeepStr(StateId),
 }
+
+/// What [`Callee::FirstSeen`] says of a row that was seen before,
+pub const SEEN: u64 = 0;
+/// of one that is new, and is noted now,
+pub const NEW: u64 = 1;
+/// and of one of which only [`Callee::AddRow`] can tell.
+pub const OUTSIDE: u64 = 2;
 
 impl Callee {
     /// The function of pairs that the text form calls `name`.

@@ -13,7 +13,9 @@ use super::aggregate::{combine_function, equal_function, key_layout};
 use super::expression::Range;
 use super::pipe::{Field, Pipe, Sql};
 use super::{Lowering, Needed};
-use crate::ir::{Callee, Compare, Distinct, Inst, Operation, RecursionState, RowSet, State, StateId, Ty, Var};
+use crate::ir::{
+    Callee, Compare, Distinct, Inst, OUTSIDE, Operation, RecursionState, RowSet, SEEN, State, StateId, Ty, Var,
+};
 
 /// Rows of integers are told apart by a bit each, where there can be at most so many for each row of the tables that the query reads:
 /// few rows would touch as many pages of bits, which the system has to clear.
@@ -129,7 +131,7 @@ impl Lowering<'_> {
             let is_new = match seen {
                 None => add(&mut pipe),
                 Some(seen) => {
-                    let outside = pipe.int(2, Ty::I64);
+                    let outside = pipe.int(OUTSIDE.into(), Ty::I64);
                     let is_outside = pipe.compare(Compare::Eq, seen, outside);
                     let by_table = |pipe: &mut Pipe| {
                         let hash = hash(pipe);
@@ -175,10 +177,10 @@ fn first_seen(pipe: &mut Pipe, state: StateId, values: &[Sql]) -> Result<Var> {
     };
     let [seen] = match pipe.any_null(values.iter().map(|value| value.null)) {
         None => ask(pipe)?,
-        Some(missing) => pipe.if_(missing, |pipe| Ok([pipe.int(2, Ty::I64)]), ask)?,
+        Some(missing) => pipe.if_(missing, |pipe| Ok([pipe.int(OUTSIDE.into(), Ty::I64)]), ask)?,
     };
-    let zero = pipe.int(0, Ty::I64);
-    let may_be_new = pipe.compare(Compare::Ne, seen, zero);
+    let known = pipe.int(SEEN.into(), Ty::I64);
+    let may_be_new = pipe.compare(Compare::Ne, seen, known);
     pipe.push(Inst::Filter(may_be_new));
     Ok(seen)
 }

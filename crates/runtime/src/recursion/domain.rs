@@ -5,13 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use base::Budget;
 use base::memory::{Pages, Reservation, Spread};
-
-/// What is said of a row that was seen,
-const SEEN: u64 = 0;
-/// of one that was not, and is noted now,
-const NEW: u64 = 1;
-/// and of one that has no bit.
-pub(super) const OUTSIDE: u64 = 2;
+use pipeline::ir::{NEW, OUTSIDE, SEEN};
 
 /// See the module.
 #[derive(Debug)]

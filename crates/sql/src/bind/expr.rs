@@ -56,6 +56,7 @@ pub(super) use literal::number;
 pub(super) use named::{call, no_function};
 pub(super) use once::{entries, row};
 pub(super) use parts_of_text::parts_of_text;
+use pattern::array_of_all;
 pub(super) use row::paths_of;
 pub(super) use window::{new_call, where_true};
 
@@ -120,14 +121,20 @@ impl Binder<'_> {
             E::AllOp { left, compare_op, right } => self.quantified(plan::Quantifier::All, left, compare_op, right),
             E::Exists { subquery, negated } => self.exists(subquery, *negated),
             E::Subquery(query) => self.scalar_subquery(query, self.text.start(expr)),
-            E::Like { any: false, .. } | E::ILike { any: false, .. } if let Some(all) = self.like_all(expr) => all,
+            E::Like { any: false, pattern, .. } | E::ILike { any: false, pattern, .. }
+                if let Some(array) = array_of_all(pattern) =>
+            {
+                self.like_array(plan::Quantifier::All, expr, array)
+            }
             E::Like { negated, any: false, expr, pattern, escape_char } => {
                 self.like(expr, pattern, escape_char.as_deref(), *negated, false)
             }
             E::ILike { negated, any: false, expr, pattern, escape_char } => {
                 self.like(expr, pattern, escape_char.as_deref(), *negated, true)
             }
-            E::Like { any: true, pattern, .. } | E::ILike { any: true, pattern, .. } => self.like_any(expr, pattern),
+            E::Like { any: true, pattern, .. } | E::ILike { any: true, pattern, .. } => {
+                self.like_array(plan::Quantifier::Any, expr, pattern)
+            }
             E::SimilarTo { negated, expr, pattern, escape_char } => {
                 self.similar_to(expr, pattern, escape_char.as_deref(), *negated)
             }

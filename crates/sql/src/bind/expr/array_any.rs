@@ -1,4 +1,5 @@
-//! `= ANY (array)` and its like: of constants, comparisons with each; of others, a function that looks for the value.
+//! `= ANY (array)` and its like: of constants, comparisons with each; of others, a function that looks for the value, or for other
+//! operators a subquery over the elements.
 
 use base::{Error, Result, SqlState};
 use functions::{ScalarFunction as F, common_type};
@@ -22,7 +23,6 @@ impl Binder<'_> {
         right: &ast::Expr,
     ) -> Result<Expr> {
         let position = self.text.start(left);
-        let written = (left, right);
         if let ast::Expr::Array(items) = right
             && !items.elem.is_empty()
         {
@@ -32,9 +32,9 @@ impl Binder<'_> {
                 _ => self.compare_each(quantifier, left, op, &items.elem, position),
             };
         }
-        let (left, array) = (self.expr(left)?, self.expr(right)?);
+        let (value, array) = (self.expr(left)?, self.expr(right)?);
         let array = if is_untyped(&array) || is_open_list(&array) {
-            cast_to(array, array_of(known(left.clone()).sql_type)?)?
+            cast_to(array, array_of(known(value.clone()).sql_type)?)?
         } else {
             array
         };
@@ -43,19 +43,20 @@ impl Binder<'_> {
         };
         if let (ExprKind::Const(Value::Str(form)), true) = (&array.kind, element.dimensions() == 0) {
             let each: Vec<Expr> = array::Elements::new(form, element).map(|v| Expr::constant(v, element)).collect();
-            let parts = each.into_iter().map(|e| compare(op, left.clone(), e, position)).collect::<Result<Vec<_>>>()?;
+            let parts =
+                each.into_iter().map(|e| compare(op, value.clone(), e, position)).collect::<Result<Vec<_>>>()?;
             return Ok(quantify(quantifier, parts));
         }
         let negated = quantifier == Quantifier::All;
         if !matches!((quantifier, op), (Quantifier::Any, Compare::Eq) | (Quantifier::All, Compare::Ne)) {
-            return self.each_element(quantifier, written.0, op_text(op), written.1);
+            return self.each_element(quantifier, left, op_text(op), right);
         }
-        let Some(common) = common_type(left.sql_type, element) else {
-            let message = format!("operator does not exist: {} {} {element}", left.sql_type, op_text(op));
+        let Some(common) = common_type(value.sql_type, element) else {
+            let message = format!("operator does not exist: {} {} {element}", value.sql_type, op_text(op));
             return Err(Error::new(SqlState::UNDEFINED_FUNCTION, message).at(position));
         };
         let array = cast_to(array, SqlType::array_of(common))?;
-        let wanted = self.alone(cast_to(left, common)?)?;
+        let wanted = self.alone(cast_to(value, common)?)?;
         let found = Expr::new(ExprKind::Call(F::ARRAY_ANY, vec![array, wanted]), SqlType::Bool);
         Ok(negate_if(found.at(position), negated))
     }
@@ -80,7 +81,7 @@ impl Binder<'_> {
             None => return Err(no_array(position)),
         };
         let text = format!(
-            "SELECT CASE WHEN items IS NULL THEN NULL ELSE (SELECT CASE WHEN bool_or({not} (operand {op} element)) THEN {found} \
+            "CASE WHEN items IS NULL THEN NULL ELSE (SELECT CASE WHEN bool_or({not} (operand {op} element)) THEN {found} \
              WHEN bool_or((operand {op} element) IS NULL) THEN NULL ELSE {otherwise} END FROM unnest({items}) AS elements(element)) END"
         );
         let filled = vec![("operand".to_owned(), left.clone()), ("items".to_owned(), array.clone())];
@@ -113,7 +114,8 @@ pub(super) fn no_array(position: Option<u32>) -> Error {
     Error::new(SqlState::WRONG_OBJECT_TYPE, "op ANY/ALL (array) requires array on right side").at(position)
 }
 
-fn quantify(quantifier: Quantifier, parts: Vec<Expr>) -> Expr {
+/// Whether any of these is true, or all are.
+pub(super) fn quantify(quantifier: Quantifier, parts: Vec<Expr>) -> Expr {
     match quantifier {
         Quantifier::Any => plan::disjunction(parts),
         Quantifier::All => plan::conjunction(parts),

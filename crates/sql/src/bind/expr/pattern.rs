@@ -9,7 +9,7 @@ use types::ops::cast::TooLong;
 use types::ops::like::{self, DEFAULT_ESCAPE, Syntax, escape_character};
 use types::{SqlType, Value};
 
-use super::array_any::no_array;
+use super::array_any::{no_array, quantify};
 use super::negate_if;
 use crate::bind::Binder;
 use crate::bind::coerce::{convert, is_untyped, known, padded};
@@ -46,10 +46,14 @@ impl Binder<'_> {
         match_bound(input, pattern, Syntax::Like { escape, fold }, negated, position)
     }
 
-    /// `text LIKE ANY (array)`, of the elements of a list that is written, or of a constant.
-    pub(super) fn like_any(&mut self, like: &ast::Expr, patterns: &ast::Expr) -> Result<Expr> {
+    /// `text LIKE ANY (array)`, or ALL: a pattern for each element of a list that is written, or of a constant.
+    pub(super) fn like_array(
+        &mut self,
+        quantifier: Quantifier,
+        like: &ast::Expr,
+        patterns: &ast::Expr,
+    ) -> Result<Expr> {
         let position = self.text.start(like);
-        let around = like;
         let mut written = patterns;
         while let ast::Expr::Nested(inner) = written {
             written = inner;
@@ -68,7 +72,7 @@ impl Binder<'_> {
                     return Err(no_array(position));
                 };
                 let ExprKind::Const(Value::Str(form)) = &bound.kind else {
-                    return self.like_each(around, Quantifier::Any, other);
+                    return self.like_each(quantifier, like, other);
                 };
                 let form = match is_untyped(&bound) {
                     true => array::parse(form, element, TooLong::Cut)?,
@@ -87,27 +91,11 @@ impl Binder<'_> {
             }
             parts.push(self.expr(&one)?);
         }
-        Ok(plan::disjunction(parts))
+        Ok(quantify(quantifier, parts))
     }
 
-    /// `text LIKE ALL (array)`, which the parser takes for a call.
-    pub(super) fn like_all(&mut self, like: &ast::Expr) -> Option<Result<Expr>> {
-        let (ast::Expr::Like { pattern, .. } | ast::Expr::ILike { pattern, .. }) = like else { return None };
-        let ast::Expr::Function(ast::Function { name, args: ast::FunctionArguments::List(list), .. }) = &**pattern
-        else {
-            return None;
-        };
-        let is_all = matches!(name.0.as_slice(), [ast::ObjectNamePart::Identifier(all)] if all.quote_style.is_none() && all.value.eq_ignore_ascii_case("all"));
-        match list.args.as_slice() {
-            [ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(array))] if is_all => {
-                Some(self.like_each(like, Quantifier::All, array))
-            }
-            _ => None,
-        }
-    }
-
-    /// LIKE or ILIKE of each element of an array.
-    fn like_each(&mut self, like: &ast::Expr, quantifier: Quantifier, array: &ast::Expr) -> Result<Expr> {
+    /// The same of any array.
+    fn like_each(&mut self, quantifier: Quantifier, like: &ast::Expr, array: &ast::Expr) -> Result<Expr> {
         let (op, expr, escape) = match like {
             ast::Expr::Like { negated: false, expr, escape_char, .. } => ("LIKE", expr, escape_char),
             ast::Expr::Like { expr, escape_char, .. } => ("NOT LIKE", expr, escape_char),
@@ -134,6 +122,22 @@ impl Binder<'_> {
         let escape = escape.map(|escape| self.expr(escape)).transpose()?;
         let pattern = similar(pattern, escape, position)?;
         match_bound(input, pattern, Syntax::Regex { fold: false }, negated, position)
+    }
+}
+
+/// The array of `LIKE ALL (array)`, which the parser takes for a call.
+pub(super) fn array_of_all(pattern: &ast::Expr) -> Option<&ast::Expr> {
+    let ast::Expr::Function(ast::Function { name, args: ast::FunctionArguments::List(list), .. }) = pattern else {
+        return None;
+    };
+    let [ast::ObjectNamePart::Identifier(all)] = name.0.as_slice() else { return None };
+    match list.args.as_slice() {
+        [ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(array))]
+            if all.quote_style.is_none() && all.value.eq_ignore_ascii_case("all") =>
+        {
+            Some(array)
+        }
+        _ => None,
     }
 }
 

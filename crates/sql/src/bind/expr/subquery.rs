@@ -5,6 +5,7 @@ use plan::{ColumnId, Compare, Expr, ExprKind, Node, Op, Quantifier, Subquery, Su
 use sqlparser::ast::{self, BinaryOperator};
 use types::SqlType;
 
+use super::array_any::quantify;
 use super::negate_if;
 use super::once::row;
 use super::operator::compare_op;
@@ -68,6 +69,13 @@ impl Binder<'_> {
             );
             if !is_pattern || matches!(right, ast::Expr::Subquery(_)) {
                 return unsupported(format!("{op} with ANY or ALL"), self.text.start(left));
+            }
+            if let ast::Expr::Array(items) = right {
+                let test = |item: &ast::Expr| {
+                    let (left, right) = (left.clone().into(), item.clone().into());
+                    self.expr(&ast::Expr::BinaryOp { left, op: op.clone(), right })
+                };
+                return Ok(quantify(quantifier, items.elem.iter().map(test).collect::<Result<_>>()?));
             }
             return self.each_element(quantifier, left, &op.to_string(), right);
         };

@@ -104,22 +104,24 @@ impl Binder<'_> {
     ) -> Result<Expr> {
         let ast::FunctionArguments::List(list) = &call.args else { return Err(Error::internal("a call without ()")) };
         let (routine, filled) = choose(found, &list.args, false, name)?;
-        let query = parsed(&format!("SELECT {}", routine.body))?;
-        let Some(mut expr) = bare_expression(&query).cloned() else {
-            return Err(Error::internal("the text of a macro is no expression"));
-        };
-        Filling::new(&filled, self).fill(&mut expr);
+        let expr = self.filled_text(&routine.body, &filled)?;
         self.written_out(&expr, "macro", name)
     }
 
-    /// The value of `SELECT` and an expression, with these in the places of names: the binder's own macros.
+    /// The value of an expression's text, with these in the places of names: the binder's own macros.
     pub(in crate::bind) fn value_of_text(&mut self, text: &str, filled: Vec<(String, ast::Expr)>) -> Result<Expr> {
-        let query = parsed(text)?;
-        let Some(mut expr) = bare_expression(&query).cloned() else {
-            return Err(Error::internal("a text that is no expression"));
-        };
-        Filling::new(&filled, self).fill(&mut expr);
+        let expr = self.filled_text(text, &filled)?;
         self.deeper(|b| b.expr(&expr))
+    }
+
+    /// The expression that a text is, with these in the places of names.
+    fn filled_text(&self, text: &str, filled: &Filled) -> Result<ast::Expr> {
+        let query = parsed(&format!("SELECT {text}"))?;
+        let Some(mut expr) = bare_expression(&query).cloned() else {
+            return Err(Error::internal("the text of a macro is no expression"));
+        };
+        Filling::new(filled, self).fill(&mut expr);
+        Ok(expr)
     }
 
     /// The value that stands for a call of a macro or aggregate (`what`).
