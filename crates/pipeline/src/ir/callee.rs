@@ -1,6 +1,7 @@
 //! What generated code calls, and with what.
 
 use functions::{AggregateFunction, FloatFunction, ScalarFunction, Typed};
+use types::ops::cast::ShortForm;
 use types::ops::date::Field;
 
 use super::{ParamId, SiteId, StateId, Ty};
@@ -64,6 +65,9 @@ pub enum Callee {
     ExtractTimestamp(Field),
     /// `(I64 timestamp) -> I64`: `date_trunc`; 22008, 0A000.
     TruncateTimestamp(Field),
+    /// `(I64) -> (Str, Bool)`: the text of an integer, of a decimal's units or a date's days, and whether it is one: texts longer
+    /// than a header are not made.
+    ShortText(ShortForm),
     /// `(I64 timestamp, Interval) -> I64`
     TimestampAddInterval,
     /// `(Ptr into, Ptr from) -> ()`: adds another exact sum.
@@ -161,7 +165,7 @@ impl Callee {
         match self {
             Self::Scalar(function) => function.definition().typed.is_some_and(Typed::is_total),
             Self::ExtractDate(field) => field.is_of_days(),
-            Self::ExtractTimestamp(_) => true,
+            Self::ExtractTimestamp(_) | Self::ShortText(_) => true,
             _ => matches!(self, Self::Like(_) | Self::InSet(..) | Self::DecimalToDouble | Self::FloatWord),
         }
     }
@@ -208,6 +212,7 @@ impl Callee {
             Self::KeepStr(_) => (&[Str, Str], Some(Str)),
             Self::ExtractDate(_) => (&[I32], Some(I64)),
             Self::ExtractTimestamp(_) | Self::TruncateTimestamp(_) => (&[I64], Some(I64)),
+            Self::ShortText(_) => return Some((vec![I64], vec![Str, Bool])),
             Self::TimestampAddInterval => (&[I64, Interval], Some(I64)),
             Self::MergeSums | Self::VarianceMerge | Self::MomentsMerge | Self::CollectMerge | Self::DistinctMerge => {
                 (&[Ptr, Ptr], None)

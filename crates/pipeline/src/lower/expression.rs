@@ -2,6 +2,7 @@
 //! method sees the pipe that it is given, and what all pipes of the program share.
 
 mod arithmetic;
+mod calendar;
 mod cast;
 mod compare;
 mod each;

@@ -8,6 +8,7 @@ use base::{Error, Result, SqlState};
 use pipeline::ir::{Callee, ParamId, SiteId};
 use types::Str;
 use types::ops::array;
+use types::ops::cast::ShortForm;
 use types::ops::date::Field;
 use types::ops::json::Part;
 use types::ops::number::float;
@@ -65,6 +66,7 @@ pub fn function(callee: Callee) -> (AbiFn, u64) {
         Callee::Concat(count) => (concat, count.into()),
         Callee::ExtractDate(field) => (extract_date, field as usize),
         Callee::ExtractTimestamp(field) => (extract_timestamp, field as usize),
+        Callee::ShortText(form) => (short_text, form.number().into()),
         Callee::TruncateTimestamp(field) => (truncate_timestamp, field as usize),
         Callee::TimestampAddInterval => (timestamp_add_interval, 0),
         Callee::MergeSums => (merge_sums, 0),
@@ -546,6 +548,16 @@ unsafe extern "C" fn site_call(worker: &mut Worker, site: u64, args: *const Slot
         }
         Err(error) => worker.fail(error),
     }
+}
+
+unsafe extern "C" fn short_text(_: &mut Worker, form: u64, args: *const Slot, results: *mut Slot) -> u32 {
+    // SAFETY: there is an argument, and room for the callee's two results.
+    unsafe {
+        let text = ShortForm::numbered(form as u8).text(Args(args).slot(0).as_i64());
+        results.write(Slot::str(text.unwrap_or(Str::EMPTY)));
+        results.add(1).write(Slot::bool(text.is_some()));
+    }
+    0
 }
 
 #[cold]

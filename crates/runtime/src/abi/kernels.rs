@@ -2,6 +2,7 @@
 
 use base::{Error, Result, SqlState};
 use types::Str;
+use types::ops::cast::ShortForm;
 use types::ops::date::{self, Field};
 use types::ops::{cast, hash, string};
 
@@ -137,6 +138,8 @@ kernels! {
     StrLength = str_length(u64, u64) -> u64;
     /// The integer that plain digits are, `NOT_PLAIN` of other texts. (low, high)
     StrInteger = str_integer(u64, u64) -> u64;
+    /// As `Callee::ShortText`: 1 if there is one. (the integer, the form's number, its words)
+    ShortText = short_text(i64, u32, *mut Str) -> u32;
     /// A field of a date that every date has, by its number in `Field::ALL`.
     DateField = date_field(u32, i32) -> u64;
     /// A field of a timestamp, likewise.
@@ -304,6 +307,17 @@ pub unsafe extern "C" fn str_integer(lo: u64, hi: u64) -> u64 {
     let text = Str::from_words([lo, hi]);
     // SAFETY: as the caller promises.
     cast::plain_integer(unsafe { text.bytes() }) as u64
+}
+
+/// The text of an integer if it is short.
+///
+/// # Safety
+/// `to` must point to room for a text.
+pub unsafe extern "C" fn short_text(number: i64, form: u32, to: *mut Str) -> u32 {
+    let text = ShortForm::numbered(form as u8).text(number);
+    // SAFETY: as the caller promises.
+    unsafe { to.write(text.unwrap_or(Str::EMPTY)) };
+    text.is_some().into()
 }
 
 /// A field of a date: one of those that all dates have.

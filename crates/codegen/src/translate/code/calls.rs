@@ -123,6 +123,12 @@ impl Code<'_> {
                 self.fail_if(failure, position);
                 Some(Vec::new())
             }
+            (Callee::ShortText(form), [(number, _)]) => {
+                let (to, form) = (self.argument(0), self.b.ins().iconst(types::I32, i64::from(form.number())));
+                let found = self.kernel_call(Kernel::ShortText, &[number.one(), form, to]).expect("it returns a value");
+                let found = self.b.ins().ireduce(types::I8, found);
+                Some(vec![load(&mut self.b, changing(), Ty::Str, to, 0), Val::One(found)])
+            }
             (Callee::FirstSeen(state), [(one, _), (other, _)]) => {
                 let args = [self.local(state), one.one(), other.one()];
                 self.kernel_call(Kernel::FirstSeen, &args).map(|seen| vec![Val::One(seen)])

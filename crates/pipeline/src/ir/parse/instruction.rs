@@ -2,6 +2,7 @@
 
 use base::{IdMap, Result, SqlState};
 use functions::ScalarFunction;
+use types::ops::cast::ShortForm;
 
 use super::{Parser, named};
 use crate::ir::text::snake;
@@ -294,6 +295,8 @@ impl Parser<'_> {
             "extract_date" => Callee::ExtractDate(self.t.name()?.parse()?),
             "extract_timestamp" => Callee::ExtractTimestamp(self.t.name()?.parse()?),
             "truncate_timestamp" => Callee::TruncateTimestamp(self.t.name()?.parse()?),
+            "short_text" if self.t.take("date") => Callee::ShortText(ShortForm::Date),
+            "short_text" => Callee::ShortText(ShortForm::Number(self.t.number()?)),
             "regression" => self.aggregate(Callee::regression)?,
             "regression_of_integers" => self.aggregate(Callee::regression_of_integers)?,
             "first_seen" => Callee::FirstSeen(self.t.id("s")?),

@@ -4,6 +4,7 @@ use std::fmt::{Debug, Formatter, Result, Write};
 
 use base::IdMap;
 use base::ids::Id;
+use types::ops::cast::ShortForm;
 
 use super::{Quoted, list};
 use crate::ir::{
@@ -182,6 +183,8 @@ impl Printer<'_, '_, '_> {
                     Callee::ExtractDate(field) => write!(self.f, "extract_date {}", field.name())?,
                     Callee::ExtractTimestamp(field) => write!(self.f, "extract_timestamp {}", field.name())?,
                     Callee::TruncateTimestamp(field) => write!(self.f, "truncate_timestamp {}", field.name())?,
+                    Callee::ShortText(ShortForm::Date) => self.f.write_str("short_text date")?,
+                    Callee::ShortText(ShortForm::Number(scale)) => write!(self.f, "short_text {scale}")?,
                     Callee::Regression(function) => write!(self.f, "regression {}", function.name())?,
                     Callee::RegressionOfIntegers(function) => {
                         write!(self.f, "regression_of_integers {}", function.name())?;

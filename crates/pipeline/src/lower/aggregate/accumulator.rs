@@ -18,7 +18,7 @@ use crate::ir::{
 pub(super) enum Kind {
     /// Number of rows (of argument and filter): I64.
     Count,
-    /// Sum: I64 inputs are added up in I128, which 2^64 of them cannot overflow; or an interval.
+    /// Sum: I64 inputs, or others that are known to be small, are added up in I128, which no number of them can overflow; or an interval.
     Sum,
     /// Sum of I128 inputs, {sum: I128, carry: I64}: whether the total fits must not depend on the order.
     WideSum,
@@ -69,6 +69,9 @@ pub(super) struct Accumulator {
     pub(super) seen: u32,
 }
 
+/// 2^48 values of such a magnitude do not overflow 128 bits.
+const SMALL: u128 = 1 << 78;
+
 /// Whether an aggregate is made of the sum of its values.
 pub(super) fn adds_up(call: &AggregateCall) -> bool {
     matches!(call.function, F::Sum | F::Avg)
@@ -109,7 +112,12 @@ pub(super) fn accumulators_of(
     let sum = || match argument_type {
         SqlType::Real | SqlType::Double => make(Kind::FloatSum, SqlType::Double),
         t if t.as_decimal().is_some() => {
-            let wide = t.physical() == Physical::I128;
+            // What is computed has no array that is added up at once.
+            let is_small = |argument: &Expr| {
+                let range = range(argument).filter(|_| !matches!(argument.kind, ExprKind::Column(_)));
+                range.is_some_and(|range| range.magnitude() <= SMALL)
+            };
+            let wide = t.physical() == Physical::I128 && !arguments.first().is_some_and(is_small);
             make(if wide { Kind::WideSum } else { Kind::Sum }, SqlType::decimal(38, t.scale()))
         }
         t => make(Kind::Sum, t),

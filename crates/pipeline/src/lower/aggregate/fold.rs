@@ -37,7 +37,7 @@ impl Accumulator {
         let ty = pipe.ty(value.value);
         let kind = match self.kind {
             Kind::Count => FoldKind::Count,
-            Kind::Sum if self.ty() == Ty::I128 && ty.is_integer() => FoldKind::Sum,
+            Kind::Sum if self.ty() == Ty::I128 && ty.is_integer() && ty != Ty::I128 => FoldKind::Sum,
             Kind::WideSum | Kind::FloatSum => FoldKind::Sum,
             Kind::Min if ty.is_number() => FoldKind::Min,
             Kind::Max if ty.is_number() => FoldKind::Max,

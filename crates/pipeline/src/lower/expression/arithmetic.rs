@@ -176,11 +176,18 @@ impl Expressions {
 
     fn integer_division(&mut self, pipe: &mut Pipe, f: F, args: &[Expr], expr: &Expr) -> Result<Sql> {
         let ty: Ty = expr.sql_type.physical().into();
-        let (a, b) = (self.scalar(pipe, &args[0])?, self.scalar(pipe, &args[1])?);
+        let a = self.scalar(pipe, &args[0])?;
+        let divide = f == F::DIVIDE;
         let position = expr.position;
+        // A constant is the code's own: processors multiply faster than they divide.
+        if let Some(divisor) = constant_divisor(&args[1]).filter(|divisor| !matches!(divisor, -1..=0)) {
+            let (x, y) = (pipe.widen(a.value, ty), pipe.int(divisor, ty));
+            let op = if divide { Operation::Divide(x, y, position) } else { Operation::Remainder(x, y, position) };
+            return Ok(Sql { value: pipe.let_(ty, op), null: a.null });
+        }
+        let b = self.scalar(pipe, &args[1])?;
         self.strict(pipe, &[a, b], |p| {
             let (x, y) = (p.widen(a.value, ty), p.widen(b.value, ty));
-            let divide = f == F::DIVIDE;
             p.let_(ty, if divide { Operation::Divide(x, y, position) } else { Operation::Remainder(x, y, position) })
         })
     }
@@ -223,11 +230,16 @@ impl Expressions {
 
     /// Whether it is known that a quotient has no more digits than its type: where the divisor is a constant.
     fn quotient_fits(&self, args: &[Expr], power: i128, sql_type: SqlType) -> bool {
-        let Some(divisor) = constant_divisor(&args[1]).map(i128::unsigned_abs) else { return false };
-        let scaled = u32::try_from(power).ok().and_then(|digits| self.range(&args[0])?.scale_up(digits));
-        let most = scaled.and_then(|scaled| scaled.magnitude().checked_div(divisor));
+        let most = self.largest_quotient(args, power);
+        most.zip(Range::of_type(sql_type)).is_some_and(|(most, bound)| most <= bound.high.unsigned_abs())
+    }
+
+    /// The largest magnitude of a quotient by a constant, of a dividend with so many zeros more.
+    pub(super) fn largest_quotient(&self, args: &[Expr], power: i128) -> Option<u128> {
+        let divisor = constant_divisor(&args[1])?.unsigned_abs();
+        let scaled = self.range(&args[0])?.scale_up(u32::try_from(power).ok()?)?;
         // Rounding adds one at most.
-        most.zip(Range::of_type(sql_type)).is_some_and(|(most, bound)| most < bound.high.unsigned_abs())
+        scaled.magnitude().checked_div(divisor)?.checked_add(1)
     }
 
     fn decimal_remainder(&mut self, pipe: &mut Pipe, args: &[Expr], expr: &Expr) -> Result<Sql> {
@@ -317,6 +329,11 @@ impl Expressions {
             _ => (i64::MIN.into(), i64::MAX.into()),
         };
         self.range(expr).is_some_and(|range| range.low > low && range.high < high)
+    }
+
+    /// The bounds of a date or timestamp that is known to be finite.
+    pub(in crate::lower) fn finite_bounds(&self, expr: &Expr) -> Option<Range> {
+        self.range(expr).filter(|_| self.is_finite(expr))
     }
 }
 

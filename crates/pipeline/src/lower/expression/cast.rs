@@ -1,37 +1,22 @@
 //! Casts. Numbers convert inline; everything else goes through boxed values.
 
-use base::Result;
+use base::{Error, Result};
 use functions::ScalarFunction;
 use plan::Expr;
 use types::SqlType;
-use types::ops::cast::NOT_PLAIN;
+use types::ops::cast::{NOT_PLAIN, ShortForm};
 
 use super::Expressions;
-use super::arithmetic::{MICROS_PER_DAY, check_precision, date_to_timestamp, narrow};
+use super::arithmetic::{check_precision, date_to_timestamp, narrow};
+use super::calendar::{day_of_timestamp, time_of_timestamp};
 use super::range::Range;
-use crate::ir::{Arithmetic, Callee, Compare, Conversion, FloatOp, Operation, Site, SiteKind, Ty, Var};
+use crate::ir::{Callee, Compare, Conversion, FloatOp, Operation, Site, SiteKind, Ty};
 use crate::lower::pipe::{Pipe, Sql};
 
 /// Up to here integers are exact as doubles.
 const EXACT_DOUBLE: u128 = 1 << 53;
 /// Up to here powers of ten are exact as doubles.
 const EXACT_POWER: u8 = 22;
-
-/// The day of a timestamp that is finite, or the time since its midnight.
-fn part_of_day(pipe: &mut Pipe, at: Var, to: SqlType, position: Option<u32>) -> Var {
-    let (day, zero) = (pipe.int(MICROS_PER_DAY, Ty::I64), pipe.int(0, Ty::I64));
-    let rest = pipe.let_(Ty::I64, Operation::Remainder(at, day, position));
-    let is_before = pipe.compare(Compare::Lt, rest, zero);
-    if to == SqlType::Time {
-        let later = pipe.wrapping(Arithmetic::Add, rest, day);
-        return pipe.let_(Ty::I64, Operation::Select(is_before, later, rest));
-    }
-    // Division cuts towards zero.
-    let (days, one) = (pipe.let_(Ty::I64, Operation::Divide(at, day, position)), pipe.int(1, Ty::I64));
-    let earlier = pipe.wrapping(Arithmetic::Sub, days, one);
-    let days = pipe.let_(Ty::I64, Operation::Select(is_before, earlier, days));
-    pipe.let_(Ty::I32, Operation::Convert(Conversion::Cut, days, Ty::I32, None))
-}
 
 impl Expressions {
     pub(in crate::lower) fn cast(&mut self, pipe: &mut Pipe, input: &Expr, expr: &Expr) -> Result<Sql> {
@@ -71,14 +56,20 @@ impl Expressions {
             (T::Date, T::Timestamp | T::Timestamptz) if self.is_finite(input) => {
                 self.strict(pipe, &[sql], |p| date_to_timestamp(p, sql.value, expr.position))
             }
-            (T::Timestamp, T::Date | T::Time) if self.is_finite(input) => {
-                self.strict(pipe, &[sql], |p| part_of_day(p, sql.value, to, expr.position))
+            (T::Timestamp, T::Date | T::Time) if let Some(bounds) = self.finite_bounds(input) => {
+                let value = if to == T::Time {
+                    time_of_timestamp(pipe, sql.value, bounds)
+                } else {
+                    let days = day_of_timestamp(pipe, sql.value, bounds);
+                    pipe.let_(Ty::I32, Operation::Convert(Conversion::Cut, days, Ty::I32, None))
+                };
+                Ok(Sql { value, null: sql.null })
             }
             (T::Bool, T::Integer) => {
                 let value = pipe.let_(Ty::I32, Operation::Convert(Conversion::BoolToInt, sql.value, Ty::I32, None));
                 Ok(Sql { value, null: sql.null })
             }
-            _ => self.cast_site(pipe, sql, from, expr, false),
+            _ => self.cast_site(pipe, sql, input, expr, false),
         }
     }
 
@@ -87,15 +78,47 @@ impl Expressions {
         if input.sql_type == SqlType::Null {
             return Ok(Sql { value: pipe.zero(expr.sql_type.physical().into()), null: Some(pipe.bool(true)) });
         }
-        self.cast_site(pipe, sql, input.sql_type, expr, true)
+        self.cast_site(pipe, sql, input, expr, true)
     }
 
-    fn cast_site(&mut self, pipe: &mut Pipe, sql: Sql, from: SqlType, expr: &Expr, lenient: bool) -> Result<Sql> {
+    fn cast_site(&mut self, pipe: &mut Pipe, sql: Sql, input: &Expr, expr: &Expr, lenient: bool) -> Result<Sql> {
+        let from = input.sql_type;
         let site = Site { kind: SiteKind::Cast(lenient), arguments: vec![from], result: expr.sql_type };
         if from.is_string() && expr.sql_type.is_integer() {
             return self.integer_of_text(pipe, sql, site, expr.position);
         }
+        if expr.sql_type == SqlType::Text
+            && let Some(form) = ShortForm::of(from)
+        {
+            let is_short = self.range(input).is_some_and(|range| form.is_short_up_to(range.magnitude()));
+            return self.text_of_number(pipe, sql, (form, is_short), site, expr.position);
+        }
         self.call_site(pipe, site, &[sql], expr.position)
+    }
+
+    /// The text of a number or a date: a short one without the site.
+    fn text_of_number(
+        &mut self,
+        pipe: &mut Pipe,
+        sql: Sql,
+        (form, is_always_short): (ShortForm, bool),
+        site: Site,
+        position: Option<u32>,
+    ) -> Result<Sql> {
+        let number = pipe.widen(sql.value, Ty::I64);
+        let [short, is_short] = pipe.call(Callee::ShortText(form), vec![number], None)[..] else {
+            return Err(Error::internal("a callee with other results"));
+        };
+        if is_always_short {
+            return Ok(Sql { value: short, null: sql.null });
+        }
+        // What is NULL is 0 in memory, whose text is short.
+        let [value] = pipe.if_(
+            is_short,
+            |_| Ok([short]),
+            |p| Ok([self.call_site(p, site.clone(), &[Sql { value: sql.value, null: None }], position)?.value]),
+        )?;
+        Ok(Sql { value, null: sql.null })
     }
 
     /// The integer that a text is: that of plain digits without the site.
@@ -188,7 +211,7 @@ impl Expressions {
         }
         if ty == Ty::F32 {
             // By way of a double it would be rounded twice.
-            return self.cast_site(pipe, sql, input.sql_type, expr, false);
+            return self.cast_site(pipe, sql, input, expr, false);
         }
         let wide = pipe.widen(sql.value, Ty::I128);
         let scale = pipe.int(scale.into(), Ty::I32);

@@ -22,6 +22,14 @@ fn is_integer(expr: &Expr, test: impl Fn(i64) -> bool) -> bool {
     matches!(expr.kind, ExprKind::Const(Value::Int(number)) if test(number))
 }
 
+/// An I64 that fits the type, as values of that lie in memory.
+fn narrowed(pipe: &mut Pipe, sql: Sql, to: SqlType) -> Sql {
+    match to.physical().into() {
+        Ty::I64 => sql,
+        ty => Sql { value: pipe.let_(ty, Operation::Convert(Conversion::Cut, sql.value, ty, None)), ..sql },
+    }
+}
+
 impl Expressions {
     pub(in crate::lower) fn function(&mut self, pipe: &mut Pipe, f: F, args: &[Expr], expr: &Expr) -> Result<Sql> {
         if let Some(sql) = self.arithmetic(pipe, f, args, expr)? {
@@ -243,6 +251,12 @@ impl Expressions {
         {
             return Ok(found);
         }
+        if let Some(field) = constant_field(field)
+            && expr.sql_type.is_integer()
+            && let Some(found) = self.calendar_field(pipe, field, input)?
+        {
+            return Ok(narrowed(pipe, found, expr.sql_type));
+        }
         let callee = match (constant_field(field).filter(|f| f.scale() == 0), input.sql_type) {
             (Some(field), SqlType::Date) => Some(Callee::ExtractDate(field)),
             (Some(field), SqlType::Timestamp) => Some(Callee::ExtractTimestamp(field)),
@@ -286,6 +300,12 @@ impl Expressions {
 
     fn truncate(&mut self, pipe: &mut Pipe, field: &Expr, input: &Expr, args: &[Expr], expr: &Expr) -> Result<Sql> {
         let is_date = input.sql_type == SqlType::Date;
+        if let Some(field) = constant_field(field)
+            && expr.sql_type == input.sql_type
+            && let Some(found) = self.calendar_begin(pipe, field, input)?
+        {
+            return Ok(found);
+        }
         match constant_field(field) {
             Some(field)
                 if expr.sql_type == SqlType::Timestamp

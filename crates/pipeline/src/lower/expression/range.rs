@@ -8,6 +8,7 @@ use types::ops::date::{self, Field};
 use types::{SqlType, Value};
 
 use super::Expressions;
+use super::arithmetic::MICROS_PER_DAY;
 use crate::ir::{SourceColumn, Ty};
 
 /// Inclusive bounds of an integer, date, timestamp or decimal (scaled) that is not NULL.
@@ -142,7 +143,10 @@ impl Expressions {
             ExprKind::Column(c) => self.ranges.get(c).copied(),
             ExprKind::Const(value) => number(value).map(Range::point),
             ExprKind::Call(F::ADD | F::SUBTRACT | F::MULTIPLY, args) => self.range_of_arithmetic(expr, args),
+            ExprKind::Call(F::DIVIDE | F::MODULO, args) => self.range_of_division(expr, args),
+            ExprKind::Call(F::BIT_AND, args) => self.range_of_bits(args),
             ExprKind::Call(F::EXTRACT, args) => self.range_of_field(args),
+            ExprKind::Call(F::DATE_TRUNC, args) => self.range_of_beginnings(args, expr.sql_type),
             ExprKind::Call(F::NEGATE, args) => self.range(&args[0]).and_then(|r| Range::point(0).subtract(r)),
             ExprKind::Cast(input) if expr.sql_type.as_decimal().is_some() && input.sql_type.as_decimal().is_some() => {
                 let up = i32::from(expr.sql_type.scale()) - i32::from(input.sql_type.scale());
@@ -154,6 +158,13 @@ impl Expressions {
             }
             // UTC's time is what is stored.
             ExprKind::Cast(input) if is_moment(expr.sql_type) && is_moment(input.sql_type) => self.range(input),
+            ExprKind::Cast(input) if (input.sql_type, expr.sql_type) == (SqlType::Timestamp, SqlType::Date) => {
+                let day = |at: i128| at.div_euclid(MICROS_PER_DAY);
+                self.finite_bounds(input).map(|r| Range { low: day(r.low), high: day(r.high) })
+            }
+            ExprKind::Cast(input) if (input.sql_type, expr.sql_type) == (SqlType::Date, SqlType::Timestamp) => {
+                self.finite_bounds(input).and_then(|r| r.multiply(Range::point(MICROS_PER_DAY)))
+            }
             ExprKind::Coalesce(args) => self.range_of_any(args.iter()),
             _ => None,
         };
@@ -221,6 +232,49 @@ impl Expressions {
         };
         let is_time = matches!(input.sql_type, SqlType::Date | SqlType::Timestamp);
         is_time.then(|| Range { low: own.0.into(), high: own.1.into() })
+    }
+
+    /// Bounds of the beginnings of the periods that timestamps are in.
+    fn range_of_beginnings(&self, args: &[Expr], sql_type: SqlType) -> Option<Range> {
+        let [field, input] = args else { return None };
+        let field =
+            constant_field(field).filter(|_| (input.sql_type, sql_type) == (SqlType::Timestamp, SqlType::Timestamp))?;
+        let Range { low, high } = self.finite_bounds(input)?;
+        let at = |end: i128| date::trunc_timestamp(field, i64::try_from(end).ok()?).ok();
+        Some(Range { low: at(low)?.into(), high: at(high)?.into() })
+    }
+
+    /// Bounds of quotients and remainders by a constant, of integers also by others.
+    fn range_of_division(&self, expr: &Expr, args: &[Expr]) -> Option<Range> {
+        let [dividend, divisor] = args else { return None };
+        let symmetric = |most: u128| i128::try_from(most).ok().map(|high| Range { low: -high, high });
+        if !expr.sql_type.is_integer() {
+            let scale = |sql_type: SqlType| i128::from(sql_type.scale());
+            let power = scale(expr.sql_type) + scale(divisor.sql_type) - scale(dividend.sql_type);
+            let is_quotient = matches!(expr.kind, ExprKind::Call(F::DIVIDE, _));
+            return self.largest_quotient(args, power).filter(|_| is_quotient).and_then(symmetric);
+        }
+        let (of, by) = (self.range(dividend)?, self.range(divisor)?);
+        let most = match expr.kind {
+            ExprKind::Call(F::MODULO, _) => of.magnitude().min(by.magnitude().checked_sub(1)?),
+            _ if by.low > 0 => of.magnitude() / by.low.unsigned_abs(),
+            _ => of.magnitude(),
+        };
+        let Range { low, high } = symmetric(most)?;
+        // Both cut towards zero, and have the sign of the dividend, but for negative divisors.
+        let keeps_sign = by.low >= 0 || matches!(expr.kind, ExprKind::Call(F::MODULO, _));
+        Some(match of {
+            of if keeps_sign && of.low >= 0 => Range { low: 0, high },
+            of if keeps_sign && of.high <= 0 => Range { low, high: 0 },
+            _ => Range { low, high },
+        })
+    }
+
+    /// Bounds of bits that two integers share: no more than one of them has, if that is not negative.
+    fn range_of_bits(&self, args: &[Expr]) -> Option<Range> {
+        let highs =
+            args.iter().filter_map(|arg| self.range(arg)).filter(|range| range.low >= 0).map(|range| range.high);
+        highs.min().map(|high| Range { low: 0, high })
     }
 
     fn range_of_any<'e>(&self, values: impl Iterator<Item = &'e Expr>) -> Option<Range> {

@@ -44,51 +44,115 @@ pub fn plain_integer(text: &[u8]) -> i64 {
     if is_negative { -number } else { number }
 }
 
-/// The text of an integer, of a decimal's units, or of a date's days, as [`write_value`](super::write_value) has it; none if it is
-/// longer than a header, or of another type.
-pub fn short_text(number: i64, sql_type: SqlType) -> Option<Str> {
-    match sql_type {
-        SqlType::SmallInt | SqlType::Integer | SqlType::BigInt => of_number(number, 0),
-        SqlType::Decimal { precision: ..=18, scale } => of_number(number, scale),
-        SqlType::Date => i32::try_from(number).ok().and_then(of_date),
-        _ => None,
+/// Values whose texts are mostly as short as a header.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum ShortForm {
+    /// Numbers with so many digits behind the point.
+    Number(u8),
+    /// Days since 1970-01-01.
+    Date,
+}
+
+impl ShortForm {
+    /// The texts of values of a type, if they are of such a kind.
+    pub fn of(sql_type: SqlType) -> Option<Self> {
+        match sql_type {
+            SqlType::SmallInt | SqlType::Integer | SqlType::BigInt => Some(Self::Number(0)),
+            SqlType::Decimal { precision: ..=18, scale: scale @ ..=MOST_BEHIND } => Some(Self::Number(scale)),
+            SqlType::Date => Some(Self::Date),
+            _ => None,
+        }
+    }
+
+    /// A number that stands for it.
+    pub fn number(self) -> u8 {
+        match self {
+            Self::Number(scale) => scale,
+            Self::Date => u8::MAX,
+        }
+    }
+
+    /// The reverse.
+    pub fn numbered(number: u8) -> Self {
+        if number == u8::MAX { Self::Date } else { Self::Number(number) }
+    }
+
+    /// Whether no number of at most this magnitude has a longer text.
+    pub fn is_short_up_to(self, magnitude: u128) -> bool {
+        // A minus, and a point.
+        matches!(self, Self::Number(0) if magnitude < u128::from(TOO_LONG) / 10)
+            || matches!(self, Self::Number(1..=8) if magnitude < u128::from(TOO_LONG) / 100)
+    }
+
+    /// The text of an integer, of a decimal's units, or of a date's days, as [`write_value`](super::write_value) has it; none if it
+    /// is longer than a header.
+    #[inline]
+    pub fn text(self, number: i64) -> Option<Str> {
+        match self {
+            Self::Number(scale) => of_number(number, scale),
+            Self::Date => i32::try_from(number).ok().and_then(of_date),
+        }
     }
 }
 
+/// The text of a value of a type, if it is one of those, and short.
+#[inline]
+pub fn short_text(number: i64, sql_type: SqlType) -> Option<Str> {
+    ShortForm::of(sql_type)?.text(number)
+}
+
+/// Bytes of a text, which is written from its end.
+#[derive(Clone, Copy)]
+struct Backwards {
+    bytes: u128,
+    length: u32,
+}
+
+impl Backwards {
+    #[inline]
+    fn put(&mut self, byte: u8) {
+        self.bytes = self.bytes << 8 | u128::from(byte);
+        self.length += 1;
+    }
+
+    /// Two digits.
+    #[inline]
+    fn pair(&mut self, number: u64) {
+        self.bytes = self.bytes << 16 | u128::from(u16::from_le_bytes(PAIRS[number as usize]));
+        self.length += 2;
+    }
+}
+
+#[inline]
 fn of_number(number: i64, scale: u8) -> Option<Str> {
     let mut left = number.unsigned_abs();
     if left >= TOO_LONG || scale > MOST_BEHIND {
         return None;
     }
-    // From its end: at most the digits, as many zeros, a point and a minus.
-    let (mut text, mut at) = ([0; 32], 32);
-    let mut put = |byte: u8| {
-        at -= 1;
-        text[at] = byte;
-    };
+    // At most the digits, as many zeros, a point and a minus: of those that are lost, the length is too large.
+    let mut text = Backwards { bytes: 0, length: 0 };
     for _ in 0..scale {
-        put(b'0' + (left % 10) as u8);
+        text.put(b'0' + (left % 10) as u8);
         left /= 10;
     }
     if scale > 0 {
-        put(b'.');
+        text.put(b'.');
     }
     while left >= 100 {
-        let [ten, one] = PAIRS[(left % 100) as usize];
-        put(one);
-        put(ten);
+        text.pair(left % 100);
         left /= 100;
     }
-    let [ten, one] = PAIRS[left as usize];
-    put(one);
     if left >= 10 {
-        put(ten);
+        text.pair(left);
+    } else {
+        text.put(b'0' + left as u8);
     }
     if number < 0 {
-        put(b'-');
+        text.put(b'-');
     }
-    let text = &text[at..];
-    (text.len() <= Str::INLINE).then(|| Str::new(text))
+    let Backwards { bytes, length } = text;
+    let words = [u64::from(length) | (bytes as u64) << 32, (bytes >> 32) as u64];
+    (length as usize <= Str::INLINE).then(|| Str::from_words(words))
 }
 
 fn of_date(days: i32) -> Option<Str> {

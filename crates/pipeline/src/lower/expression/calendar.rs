@@ -1,0 +1,213 @@
+//! Fields and beginnings of periods of times that are known to be neither infinite nor before year 1: arithmetic on the spot,
+//! of which the code generator makes multiplications, and computes once what several fields need.
+
+use base::Result;
+use plan::Expr;
+use types::SqlType;
+use types::ops::date::Field;
+
+use super::Expressions;
+use super::arithmetic::MICROS_PER_DAY;
+use super::range::Range;
+use crate::ir::{Arithmetic, Compare, Conversion, Logic, Operation, Ty, Var};
+use crate::lower::pipe::{Pipe, Sql};
+
+/// Days from March 1 of year 0 to 1970-01-01.
+const SINCE_MARCH_0: i128 = 719_468;
+/// The first day of year 1.
+const FIRST_DAY: i128 = -719_162;
+const MICROS_PER_HOUR: i128 = 3_600_000_000;
+const MICROS_PER_MINUTE: i128 = 60_000_000;
+
+/// What remains of a division by a positive constant, never negative, as bounds allow.
+fn remainder(pipe: &mut Pipe, of: Var, unit: i128, bounds: Range) -> Var {
+    let unit = pipe.int(unit, Ty::I64);
+    let rest = pipe.let_(Ty::I64, Operation::Remainder(of, unit, None));
+    if bounds.low >= 0 {
+        return rest;
+    }
+    let zero = pipe.int(0, Ty::I64);
+    let is_before = pipe.compare(Compare::Lt, rest, zero);
+    let later = pipe.wrapping(Arithmetic::Add, rest, unit);
+    pipe.let_(Ty::I64, Operation::Select(is_before, later, rest))
+}
+
+fn divided(pipe: &mut Pipe, value: Var, by: i128) -> Var {
+    let by = pipe.int(by, Ty::I64);
+    pipe.let_(Ty::I64, Operation::Divide(value, by, None))
+}
+
+fn with(pipe: &mut Pipe, op: Arithmetic, value: Var, constant: i128) -> Var {
+    let constant = pipe.int(constant, Ty::I64);
+    pipe.wrapping(op, value, constant)
+}
+
+/// The day of a finite timestamp with such bounds, counted from 1970-01-01: I64.
+pub(super) fn day_of_timestamp(pipe: &mut Pipe, at: Var, bounds: Range) -> Var {
+    if bounds.low >= 0 {
+        return divided(pipe, at, MICROS_PER_DAY);
+    }
+    // Division cuts towards zero.
+    let time = remainder(pipe, at, MICROS_PER_DAY, bounds);
+    let midnight = pipe.wrapping(Arithmetic::Sub, at, time);
+    divided(pipe, midnight, MICROS_PER_DAY)
+}
+
+/// The time of a finite timestamp with such bounds since its midnight: I64.
+pub(super) fn time_of_timestamp(pipe: &mut Pipe, at: Var, bounds: Range) -> Var {
+    remainder(pipe, at, MICROS_PER_DAY, bounds)
+}
+
+/// A date of the calendar that begins its years in March, as `types::ops::date::Civil` computes it.
+struct Civil {
+    /// Whether it is January or February, in the next year then: I64, 0 or 1.
+    is_next: Var,
+    /// Of the century that begins in March.
+    century: Var,
+    year_of_century: Var,
+    /// 65,536 times the month, and 2,141 times the day.
+    month: Var,
+}
+
+impl Civil {
+    fn new(pipe: &mut Pipe, days: Var) -> Self {
+        let quarters = with(pipe, Arithmetic::Add, days, SINCE_MARCH_0);
+        let quarters = with(pipe, Arithmetic::Mul, quarters, 4);
+        let quarters = with(pipe, Arithmetic::Add, quarters, 3);
+        let century = divided(pipe, quarters, 146_097);
+        let days_of_it = with(pipe, Arithmetic::Mul, century, 146_097);
+        let in_century = pipe.wrapping(Arithmetic::Sub, quarters, days_of_it);
+        let three = pipe.int(3, Ty::I64);
+        let in_century = pipe.let_(Ty::I64, Operation::Logic(Logic::Or, in_century, three));
+        let product = with(pipe, Arithmetic::Mul, in_century, 2_939_745);
+        let year_of_century = divided(pipe, product, 1 << 32);
+        let low = pipe.int((1 << 32) - 1, Ty::I64);
+        let rest = pipe.let_(Ty::I64, Operation::Logic(Logic::And, product, low));
+        let day_of_year = divided(pipe, rest, 4 * 2_939_745);
+        let month = with(pipe, Arithmetic::Mul, day_of_year, 2141);
+        let month = with(pipe, Arithmetic::Add, month, 197_913);
+        let january = pipe.int(306, Ty::I64);
+        let is_next = pipe.compare(Compare::Ge, day_of_year, january);
+        let is_next = pipe.let_(Ty::I64, Operation::Convert(Conversion::BoolToInt, is_next, Ty::I64, None));
+        Self { is_next, century, year_of_century, month }
+    }
+
+    fn year(&self, pipe: &mut Pipe) -> Var {
+        let year = with(pipe, Arithmetic::Mul, self.century, 100);
+        let year = pipe.wrapping(Arithmetic::Add, year, self.year_of_century);
+        pipe.wrapping(Arithmetic::Add, year, self.is_next)
+    }
+
+    fn month(&self, pipe: &mut Pipe) -> Var {
+        let month = divided(pipe, self.month, 1 << 16);
+        let months = with(pipe, Arithmetic::Mul, self.is_next, 12);
+        pipe.wrapping(Arithmetic::Sub, month, months)
+    }
+
+    /// From 0.
+    fn day(&self, pipe: &mut Pipe) -> Var {
+        let low = pipe.int((1 << 16) - 1, Ty::I64);
+        let rest = pipe.let_(Ty::I64, Operation::Logic(Logic::And, self.month, low));
+        divided(pipe, rest, 2141)
+    }
+}
+
+/// Days since a Monday, of which so many are added first.
+fn day_of_week(pipe: &mut Pipe, days: Var, more: i128) -> Var {
+    // 1970-01-01 was a Thursday.
+    let since = with(pipe, Arithmetic::Add, days, SINCE_MARCH_0 + 2 + more);
+    remainder(pipe, since, 7, Range { low: 0, high: i64::MAX.into() })
+}
+
+/// Whether the field of a day, or of a time of the day, is computed here.
+fn is_field(field: Field, of_time: bool) -> bool {
+    use Field::{Day, DayOfWeek, Hour, IsoDayOfWeek, Minute, Month, Quarter, Year};
+    matches!(field, Year | Quarter | Month | Day | DayOfWeek | IsoDayOfWeek)
+        || of_time && matches!(field, Hour | Minute)
+}
+
+impl Expressions {
+    /// Bounds of a date or timestamp without time zone that allow for what this module does.
+    fn calendar_bounds(&self, input: &Expr) -> Option<Range> {
+        let first = match input.sql_type {
+            SqlType::Date => FIRST_DAY,
+            SqlType::Timestamp => FIRST_DAY * MICROS_PER_DAY,
+            _ => return None,
+        };
+        self.finite_bounds(input).filter(|range| range.low >= first)
+    }
+
+    /// A field of a time, if it is one that is computed here: I64.
+    pub(super) fn calendar_field(&mut self, pipe: &mut Pipe, field: Field, input: &Expr) -> Result<Option<Sql>> {
+        let of_time = input.sql_type == SqlType::Timestamp;
+        let Some(bounds) = self.calendar_bounds(input).filter(|_| is_field(field, of_time)) else { return Ok(None) };
+        let sql = self.scalar(pipe, input)?;
+        let at = sql.value;
+        let value = match field {
+            Field::Hour | Field::Minute => {
+                let time = time_of_timestamp(pipe, at, bounds);
+                match field {
+                    Field::Hour => divided(pipe, time, MICROS_PER_HOUR),
+                    _ => {
+                        let minutes = divided(pipe, time, MICROS_PER_MINUTE);
+                        remainder(pipe, minutes, 60, Range { low: 0, high: 24 * 60 })
+                    }
+                }
+            }
+            _ => {
+                let days = if of_time { day_of_timestamp(pipe, at, bounds) } else { pipe.widen(at, Ty::I64) };
+                Self::field_of_day(pipe, field, days)
+            }
+        };
+        Ok(Some(Sql { value, null: sql.null }))
+    }
+
+    fn field_of_day(pipe: &mut Pipe, field: Field, days: Var) -> Var {
+        match field {
+            Field::DayOfWeek => day_of_week(pipe, days, 1),
+            Field::IsoDayOfWeek => {
+                let day = day_of_week(pipe, days, 0);
+                with(pipe, Arithmetic::Add, day, 1)
+            }
+            Field::Year => Civil::new(pipe, days).year(pipe),
+            Field::Day => {
+                let day = Civil::new(pipe, days).day(pipe);
+                with(pipe, Arithmetic::Add, day, 1)
+            }
+            _ => {
+                let month = Civil::new(pipe, days).month(pipe);
+                if field == Field::Month {
+                    return month;
+                }
+                let months = with(pipe, Arithmetic::Add, month, 2);
+                divided(pipe, months, 3)
+            }
+        }
+    }
+
+    /// The beginning of a period of a timestamp, if it is one that is computed here.
+    pub(super) fn calendar_begin(&mut self, pipe: &mut Pipe, field: Field, input: &Expr) -> Result<Option<Sql>> {
+        let unit = match field {
+            Field::Day => MICROS_PER_DAY,
+            Field::Hour => MICROS_PER_HOUR,
+            Field::Minute => MICROS_PER_MINUTE,
+            Field::Second => 1_000_000,
+            // The first days of year 1 lie in weeks that began before.
+            Field::Month => 0,
+            _ => return Ok(None),
+        };
+        let is_timestamp = input.sql_type == SqlType::Timestamp;
+        let Some(bounds) = self.calendar_bounds(input).filter(|_| is_timestamp) else { return Ok(None) };
+        let sql = self.scalar(pipe, input)?;
+        let value = if unit == 0 {
+            let days = day_of_timestamp(pipe, sql.value, bounds);
+            let day = Civil::new(pipe, days).day(pipe);
+            let first = pipe.wrapping(Arithmetic::Sub, days, day);
+            with(pipe, Arithmetic::Mul, first, MICROS_PER_DAY)
+        } else {
+            let rest = remainder(pipe, sql.value, unit, bounds);
+            pipe.wrapping(Arithmetic::Sub, sql.value, rest)
+        };
+        Ok(Some(Sql { value, null: sql.null }))
+    }
+}
