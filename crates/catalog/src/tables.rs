@@ -3,6 +3,7 @@
 //! A statement binds against one [`CatalogSnapshot`]; definitions that change meanwhile do not concern it.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use base::{Error, Result, SqlState};
@@ -139,6 +140,8 @@ pub struct CatalogSnapshot {
 #[derive(Debug)]
 pub struct Catalog {
     current: Mutex<Arc<CatalogSnapshot>>,
+    /// Where these are, for who asks only whether they are others by now.
+    address: AtomicPtr<CatalogSnapshot>,
     /// What others know already, if these are a transaction's own.
     shared: Option<Arc<CatalogSnapshot>>,
 }
@@ -310,7 +313,18 @@ impl Catalog {
     fn with_schema(schema: &str) -> Self {
         let schemas = Schemas::from([(schema.to_owned(), BTreeMap::new())]);
         let first = CatalogSnapshot { schemas, ..CatalogSnapshot::default() };
-        Self { current: Mutex::new(Arc::new(first)), shared: None }
+        Self::of(Arc::new(first), None)
+    }
+
+    fn of(current: Arc<CatalogSnapshot>, shared: Option<Arc<CatalogSnapshot>>) -> Self {
+        let address = AtomicPtr::new(Arc::as_ptr(&current).cast_mut());
+        Self { current: Mutex::new(current), address, shared }
+    }
+
+    /// The definitions are others from now on.
+    fn replace(&self, current: &mut Arc<CatalogSnapshot>, next: Arc<CatalogSnapshot>) {
+        self.address.store(Arc::as_ptr(&next).cast_mut(), Ordering::Release);
+        *current = next;
     }
 
     /// The definitions as they are now.
@@ -320,13 +334,14 @@ impl Catalog {
 
     /// Whether the definitions are those still.
     pub fn is_as(&self, known: &Weak<CatalogSnapshot>) -> bool {
-        Arc::as_ptr(&self.current.lock().unwrap_or_else(PoisonError::into_inner)) == known.as_ptr()
+        // What is known weakly has a place that nothing else gets.
+        std::ptr::eq(self.address.load(Ordering::Acquire), known.as_ptr())
     }
 
     /// A copy that changes on its own, for a transaction.
     pub fn fork(&self) -> Fork {
         let base = self.snapshot();
-        let own = Self { current: Mutex::new(base.clone()), shared: Some(base.clone()) };
+        let own = Self::of(base.clone(), Some(base.clone()));
         Fork { own, base }
     }
 
@@ -344,7 +359,7 @@ impl Catalog {
         let result = commit()?;
         if is_changed {
             own.publish_types(None);
-            *current = own;
+            self.replace(&mut current, own);
         }
         Ok(result)
     }
@@ -352,7 +367,7 @@ impl Catalog {
     /// Makes the definitions what they were.
     pub fn restore(&self, snapshot: Arc<CatalogSnapshot>) {
         snapshot.publish_types(self.shared.as_deref());
-        *self.current.lock().unwrap_or_else(PoisonError::into_inner) = snapshot;
+        self.replace(&mut self.current.lock().unwrap_or_else(PoisonError::into_inner), snapshot);
     }
 
     /// Runs `change` on the definitions; they stay as they are if it fails.
@@ -362,7 +377,7 @@ impl Catalog {
         let result = change(&mut next)?;
         next.forget_comments();
         next.publish_types(self.shared.as_deref());
-        *current = Arc::new(next);
+        self.replace(&mut current, Arc::new(next));
         Ok(result)
     }
 

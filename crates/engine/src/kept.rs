@@ -31,6 +31,8 @@ use base::Result;
 use catalog::Field;
 use plan::TableId;
 use runtime::query::Arguments;
+
+use storage::transaction::View;
 use storage::{Relation, Snapshot, Transaction};
 use types::{SqlType, Value};
 
@@ -95,7 +97,6 @@ fn short_rows(
     environment: &Environment,
     (short, columns): (&Short, &Arc<[Field]>),
     arguments: Vec<Value>,
-    snapshot: &dyn Fn(&Arc<Relation>) -> Snapshot,
 ) -> Result<Option<QueryResult>> {
     if environment.trace.is_some() || !short.is_promising() {
         return Ok(None);
@@ -105,7 +106,8 @@ fn short_rows(
     let block = environment.block.as_ref();
     block.iter().for_each(|block| block.is_queried());
     let reads = block.and_then(|block| block.transaction.reads());
-    let found = short.rows(arguments, snapshot, reads.as_deref());
+    let view = OnceCell::new();
+    let found = short.rows(arguments, &|relation| snapshot(environment, &view, relation), reads.as_deref());
     environment.statement.ran_here();
     Ok(found.map(|rows| QueryResult::few(columns.clone(), rows, short.types().clone())))
 }
@@ -129,42 +131,75 @@ impl Fit {
     /// Runs the statement. None: nothing has happened, and it has to be run the long way. Foreign keys are `looked_after` by
     /// whoever calls this, or not.
     pub fn run(self, environment: &Environment, looked_after: bool) -> Option<Result<QueryResult>> {
-        let Self { kept, columns, mut arguments, only_short } = self;
-        if let Some(block) = environment.block.as_ref().filter(|block| block.is_told())
-            && let Err(error) =
-                block.needs(Needs::of_kept(&kept, &arguments.values, block.control())?, &environment.call)
-        {
+        let Self { kept, columns, arguments, only_short } = self;
+        if let Err(error) = kept.needs(environment, &arguments.values)? {
             return Some(Err(error));
         }
-        let result = match &kept.way {
-            Way::Change(change) => Ok(run_change(environment, change, arguments.values, looked_after)?),
-            Way::Query { prepared, short } => {
-                let view = OnceCell::new();
-                let snapshot = |relation: &Arc<Relation>| match &environment.block {
-                    Some(block) => block.snapshot(relation),
-                    None => relation.snapshot_of(view.get_or_init(|| environment.database.0.clock.view()).clone()),
-                };
-                let run = |short| {
-                    // Pipelines would want them, too.
-                    let values =
-                        if only_short { std::mem::take(&mut arguments.values) } else { arguments.values.clone() };
-                    short_rows(environment, (short, &columns), values, &snapshot)
-                };
-                match short.as_ref().map(run).transpose() {
-                    Ok(Some(Some(found))) => Ok(found),
-                    Ok(_) if only_short => return None,
-                    Ok(_) => {
-                        let sources: IdMap<TableId, Source> = kept.sources(&snapshot)?;
-                        prepared
-                            .as_ref()?
-                            .start(environment, sources, Some(arguments), false, environment.call.token())
-                            .map(|running| QueryResult::running(columns, running))
-                    }
-                    Err(error) => Err(error),
+        let prepared = match &kept.way {
+            Way::Query { prepared, short } if !only_short => {
+                // Pipelines would want the values, too.
+                if short.is_some()
+                    && let Some(found) = kept.short_way(environment, &columns, arguments.values.clone(), looked_after)
+                {
+                    return Some(found);
                 }
+                prepared
             }
+            _ => return kept.short_way(environment, &columns, arguments.values, looked_after),
         };
-        Some(result)
+        let view = OnceCell::new();
+        let sources: IdMap<TableId, Source> = kept.sources(&|relation| snapshot(environment, &view, relation))?;
+        let running = prepared.as_ref()?.start(environment, sources, Some(arguments), false, environment.call.token());
+        Some(running.map(|running| QueryResult::running(columns, running)))
+    }
+}
+
+/// The rows of a table that a query sees, in its session's transaction or at a moment of its own.
+fn snapshot(environment: &Environment, view: &OnceCell<View>, relation: &Arc<Relation>) -> Snapshot {
+    match &environment.block {
+        Some(block) => block.snapshot(relation),
+        None => relation.snapshot_of(view.get_or_init(|| environment.database.0.clock.view()).clone()),
+    }
+}
+
+impl Kept {
+    /// Tells the concurrency control what a run needs, if it wants to know; none: it cannot be told.
+    fn needs(&self, environment: &Environment, arguments: &[Value]) -> Option<Result<()>> {
+        match environment.block.as_ref().filter(|block| block.is_told()) {
+            Some(block) => {
+                let needs = Needs::of_kept(self, arguments, block.control())?;
+                Some(block.needs(needs, &environment.call).map(drop))
+            }
+            None => Some(Ok(())),
+        }
+    }
+
+    /// Runs the statement by its short plan. None: nothing has happened, and it has to be run in another way.
+    pub(super) fn run_short(
+        &self,
+        environment: &Environment,
+        columns: &Arc<[Field]>,
+        arguments: Vec<Value>,
+        looked_after: bool,
+    ) -> Option<Result<QueryResult>> {
+        match self.needs(environment, &arguments)? {
+            Ok(()) => self.short_way(environment, columns, arguments, looked_after),
+            Err(error) => Some(Err(error)),
+        }
+    }
+
+    /// The same, once that is told.
+    fn short_way(
+        &self,
+        environment: &Environment,
+        columns: &Arc<[Field]>,
+        arguments: Vec<Value>,
+        looked_after: bool,
+    ) -> Option<Result<QueryResult>> {
+        match &self.way {
+            Way::Change(change) => run_change(environment, change, arguments, looked_after).map(Ok),
+            Way::Query { short, .. } => short_rows(environment, (short.as_ref()?, columns), arguments).transpose(),
+        }
     }
 }
 

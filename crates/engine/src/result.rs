@@ -1,7 +1,7 @@
 //! What a statement gives back: its columns, its rows as they are produced, and a tag when it is done.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use base::Result;
@@ -79,7 +79,8 @@ impl QueryResult {
         Self::of(Tag::Select, columns, Rows::Few(rows, types))
     }
     pub(crate) fn done(tag: Tag) -> Self {
-        Self::of(tag, Arc::new([]), Rows::Ready(Vec::new()))
+        static NONE: LazyLock<Arc<[Field]>> = LazyLock::new(|| Arc::new([]));
+        Self::of(tag, NONE.clone(), Rows::Ready(Vec::new()))
     }
     fn of(tag: Tag, columns: Arc<[Field]>, rows: Rows) -> Self {
         let (zone, rejects) = (Zone::utc(), Vec::new());

@@ -212,10 +212,12 @@ pub(crate) fn check(environment: &Environment, routine: &Routine) -> Result<()> 
     }
 }
 
-/// The program of a routine, compiled once.
+/// The program of a routine, compiled once for a catalog.
 fn program_of(environment: &mut Environment, routine: &Arc<Routine>) -> Result<Arc<Program>> {
     let known = environment.programs.get(&routine.number).cloned();
-    if let Some(known) = known.and_then(|known| known.downcast::<Program>().ok()) {
+    if let Some(known) = known.and_then(|known| known.downcast::<Program>().ok())
+        && environment.has_catalogs(&known.catalogs)
+    {
         return Ok(known);
     }
     let program = match routine.language {

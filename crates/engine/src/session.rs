@@ -109,7 +109,9 @@ impl Session {
             Ok(open) => open,
             Err(error) => return Some(Err(error)),
         };
-        let result = self.environment.caught(|environment| text::by_kept_plan(environment, || Some(fit)).transpose());
+        let result = self
+            .environment
+            .caught(|environment| text::by_kept_plan(environment, || fit.run(environment, false)).transpose());
         match result.transpose() {
             Some(result) => Some(ended(open, &self.environment, result)),
             None => {

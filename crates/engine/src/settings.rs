@@ -19,6 +19,7 @@ mod check;
 mod duration;
 mod memory;
 mod path;
+mod plans;
 mod postgresql;
 mod remote;
 
@@ -405,6 +406,7 @@ pub const SETTINGS: &[Setting] = &[
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
     values: BTreeMap<&'static str, String>,
+    change_plans: bool,
 }
 
 impl Settings {
@@ -426,6 +428,7 @@ impl Settings {
             Some(value) => self.values.insert(setting.name, value),
             None => self.values.remove(setting.name),
         };
+        self.change_plans = plans::change(&self.values);
     }
     /// They are what they were then; a trace goes on.
     pub(crate) fn restore(&mut self, then: Self) {
@@ -433,6 +436,7 @@ impl Settings {
         self.values = then.values;
         self.values.remove("trace");
         self.values.extend(trace);
+        self.change_plans = plans::change(&self.values);
     }
     /// What is set of those of a scope, by name.
     pub(crate) fn of(&self, scope: Scope) -> impl Iterator<Item = (&'static Setting, &str)> {
@@ -453,37 +457,7 @@ impl Settings {
     }
     /// Whether plans are made as they are for everybody, so that those of others hold here.
     pub(crate) fn plans_as_usual(&self) -> bool {
-        const HARMLESS: &[&str] = &[
-            "admission_timeout",
-            "bushy_parallelism",
-            "concurrency_control",
-            "default_transaction_isolation",
-            "directory_placement",
-            "http_retries",
-            "http_retry_wait",
-            "http_timeout",
-            "join_tags",
-            "memory_limit",
-            "memory_placement",
-            "priority",
-            "query_memory_limit",
-            "s3_access_key_id",
-            "s3_endpoint",
-            "s3_region",
-            "s3_secret_access_key",
-            "s3_session_token",
-            "s3_url_style",
-            "s3_use_ssl",
-            "statement_timeout",
-            "threads",
-            "topology",
-            "trace",
-            "work_division",
-            "worker_limit",
-        ];
-        let keeps =
-            |(name, value): (&&'static str, &String)| *name == "plan_cache_mode" && value != "force_custom_plan";
-        self.values.iter().all(|setting| HARMLESS.contains(setting.0) || keeps(setting))
+        !self.change_plans
     }
     /// How queries are optimised.
     pub(crate) fn of_optimizer(&self) -> optimizer::Settings {

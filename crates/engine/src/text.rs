@@ -48,7 +48,7 @@ pub(crate) fn run(environment: &mut Environment, sql: &str, parameters: &[(Value
         None => environment.database.0.kept.find(environment, text),
     };
     if let Some(text) = text
-        && let Some(result) = by_kept_plan(environment, || find(text))
+        && let Some(result) = by_kept_plan(environment, || find(text)?.run(environment, false))
     {
         return result;
     }
@@ -114,15 +114,15 @@ fn run_and_remember(
 /// Runs a statement by a plan that was kept, if one holds for it, in the transaction that the session is in.
 pub(crate) fn by_kept_plan(
     environment: &Environment,
-    find: impl FnOnce() -> Option<Fit>,
+    run: impl FnOnce() -> Option<Result<QueryResult>>,
 ) -> Option<Result<QueryResult>> {
-    let run = |fit: Fit| {
-        let result = fit.run(environment, false)?;
+    let run = || {
+        let result = run()?;
         environment.database.0.kept.runs.fetch_add(1, Ordering::Relaxed);
         Some(result)
     };
     let Some(block) = &environment.block else {
-        return if environment.orders_by_stamps() { None } else { run(find()?) };
+        return if environment.orders_by_stamps() { None } else { run() };
     };
     if block.has_failed() {
         // That is told in another way.
@@ -131,7 +131,7 @@ pub(crate) fn by_kept_plan(
     if let Err(error) = block.begin_statement(false, &environment.call) {
         return Some(Err(error));
     }
-    Some(run(find()?)?.inspect_err(|_| block.fail()))
+    Some(run()?.inspect_err(|_| block.fail()))
 }
 
 /// Runs a statement in the transaction that the session is in, or in one of its own if it changes rows, or what tables are.
@@ -442,7 +442,8 @@ fn start_prepared(
 ) -> Result<QueryResult> {
     let text = prepared.known().text(parameters).filter(|_| plans_as_usual(environment));
     if text.is_some()
-        && let Some(result) = by_kept_plan(environment, || prepared.known().fit(environment, parameters))
+        && let Some(result) =
+            by_kept_plan(environment, || prepared.known().fit(environment, parameters)?.run(environment, false))
     {
         return result;
     }

@@ -4,10 +4,10 @@
 //! Evaluation is three-valued and lazy exactly as [`ExprKind`] says: an error in an operand that is not needed does not
 //! happen.
 
-mod integers;
 mod row;
 #[cfg(test)]
 mod tests;
+mod words;
 
 use std::cmp::Ordering;
 
@@ -18,7 +18,7 @@ use types::ops::{cast, like};
 use types::{SqlType, Value};
 
 use crate::{ColumnId, Compare, Each, Expr, ExprKind};
-pub use row::{Row, RowExpr};
+pub use row::RowExpr;
 
 /// What an expression is evaluated in.
 pub trait Scope {
@@ -29,6 +29,15 @@ pub trait Scope {
     fn call(&self, function: ScalarFunction, call: &Call<'_>) -> Result<Value> {
         function.evaluate(call)
     }
+}
+
+/// A row of values at places, which says the same of columns.
+pub trait Row: Scope {
+    /// A place.
+    type Place: Copy;
+
+    /// The value at a place.
+    fn at(&self, place: Self::Place) -> &Value;
 }
 
 /// Columns by a function.
@@ -212,12 +221,7 @@ pub fn compare(op: Compare, a: &Value, b: &Value) -> Value {
         Compare::Distinct => return Value::Bool(order != Ordering::Equal),
         Compare::NotDistinct => return Value::Bool(order == Ordering::Equal),
         _ if a.is_null() || b.is_null() => return Value::Null,
-        Compare::Eq => order == Ordering::Equal,
-        Compare::Ne => order != Ordering::Equal,
-        Compare::Lt => order == Ordering::Less,
-        Compare::Le => order != Ordering::Greater,
-        Compare::Gt => order == Ordering::Greater,
-        Compare::Ge => order != Ordering::Less,
+        _ => op.holds(order),
     };
     Value::Bool(result)
 }

@@ -1,5 +1,7 @@
 //! Expressions over columns.
 
+use std::cmp::Ordering;
+
 use catalog::Comparison;
 use functions::{AggregateFunction, ScalarFunction};
 use types::ops::like::Syntax;
@@ -150,6 +152,21 @@ pub enum Compare {
     Distinct,
     /// IS NOT DISTINCT FROM: never NULL.
     NotDistinct,
+}
+
+impl Compare {
+    /// Whether it holds of two values, neither of them NULL, that are in this order.
+    #[inline]
+    pub fn holds(self, order: Ordering) -> bool {
+        match self {
+            Self::Eq | Self::NotDistinct => order.is_eq(),
+            Self::Ne | Self::Distinct => order.is_ne(),
+            Self::Lt => order.is_lt(),
+            Self::Le => order.is_le(),
+            Self::Gt => order.is_gt(),
+            Self::Ge => order.is_ge(),
+        }
+    }
 }
 
 /// A subquery inside an expression.

@@ -15,6 +15,7 @@ pub use scratch::{Scratch, Texts};
 
 use std::sync::Arc;
 
+use base::prefetch::prefetch;
 use types::{Chunk, Column, ColumnBuilder, Interval, Physical, SqlType, Str, Value};
 
 use crate::ColumnRef;
@@ -296,6 +297,26 @@ impl Body {
                 // SAFETY: as in `values`.
                 let values = unsafe { Values::new(sql_type.physical(), self.refs[attribute], row + 1) };
                 value(values, row, sql_type)
+            }
+        }
+    }
+
+    /// Fetches what a row's values of attributes are made of into the cache.
+    pub(crate) fn fetch(&self, attributes: impl Iterator<Item = usize> + Clone, row: usize) {
+        let stored = || attributes.clone().filter_map(|attribute| Some((attribute, self.columns.get(attribute)?)));
+        for (attribute, column) in stored() {
+            match column {
+                Stored::Frozen(frozen) => frozen.fetch(row),
+                Stored::Constant(_) => {}
+                Stored::Plain(_) | Stored::Open(_) => {
+                    let size = self.types[attribute].physical().size();
+                    prefetch(self.refs[attribute].data.wrapping_add(row * size));
+                }
+            }
+        }
+        for (_, column) in stored() {
+            if let Stored::Frozen(frozen) = column {
+                frozen.fetch_text(row);
             }
         }
     }

@@ -1,15 +1,15 @@
 //! Statements of procedures that run by short plans. One that is run again has the same text, parameters of the same types, and as long as
 //! the catalog is the same one, the same plan: what has to be found out for others each time is found out once.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, OnceLock};
 
+use base::Result;
 use catalog::Field;
-use runtime::query::Arguments;
 use sql::{ArgumentSource, ArgumentUse, ArgumentValue};
 use types::{SqlType, Value};
 
-use super::Fit;
 use super::plans::{Kept, Text, Way};
+use crate::QueryResult;
 use crate::environment::Environment;
 
 /// A statement's short plan, and how its arguments come from the parameters.
@@ -31,25 +31,23 @@ enum Argument {
     Of(usize, SqlType, ArgumentUse),
 }
 
-/// A plan, and if it can be run directly, how.
-type Run = (Arc<Kept>, Option<Arc<Direct>>);
-
-/// The last plan by which a statement has run.
+/// The short plan by which a statement runs directly, once one is known.
 #[derive(Default)]
-pub(crate) struct LastRun(Mutex<Option<Run>>);
+pub(crate) struct LastRun(OnceLock<Direct>);
 
 impl LastRun {
     /// How it is run directly, if that is known.
-    pub fn direct(&self) -> Option<Arc<Direct>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).as_ref()?.1.clone()
+    pub fn direct(&self) -> Option<&Direct> {
+        self.0.get()
     }
 
     /// It has just run by this plan, with these parameters, and given rows of these columns.
     pub fn by(&self, kept: Arc<Kept>, text: Text<'_>, columns: Arc<[Field]>) {
-        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if !last.as_ref().is_some_and(|(known, _)| Arc::ptr_eq(known, &kept)) {
-            let direct = Direct::new(&kept, text, columns).map(Arc::new);
-            *last = Some((kept, direct));
+        if self.0.get().is_none()
+            && let Some(direct) = Direct::new(&kept, text, columns)
+        {
+            // Another one is as good.
+            let _ = self.0.set(direct);
         }
     }
 }
@@ -74,17 +72,16 @@ impl Direct {
         Some(Self { kept: kept.clone(), columns, arguments, closed })
     }
 
-    /// What it takes to run the statement with these parameters; none if it has to be run as others are. The catalog is the one that the
-    /// plan was made for.
-    pub fn fit(&self, environment: &Environment, parameter: &dyn Fn(usize) -> Value) -> Option<Fit> {
+    /// Runs the statement with these parameters; none: nothing has happened, and it has to be run as others are. The catalog is the
+    /// one that the plan was made for.
+    pub fn run(&self, environment: &Environment, parameter: &dyn Fn(usize) -> Value) -> Option<Result<QueryResult>> {
         if environment.block.as_ref().is_some_and(|block| block.definitions().is_some()) {
             return None;
         }
         if self.closed.iter().any(|(number, value)| !parameter(*number).is_identical(value)) {
             return None;
         }
-        let arguments = Arguments { values: self.arguments(parameter)?, positions: Default::default() };
-        Some(Fit { kept: self.kept.clone(), columns: self.columns.clone(), arguments, only_short: true })
+        self.kept.run_short(environment, &self.columns, self.arguments(parameter)?, false)
     }
 
     fn arguments(&self, parameter: &dyn Fn(usize) -> Value) -> Option<Vec<Value>> {

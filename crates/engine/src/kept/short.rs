@@ -51,6 +51,8 @@ pub(crate) struct Short {
     /// The types of its columns, and where their values lie.
     types: Arc<[SqlType]>,
     output: Vec<Place>,
+    /// Whether nobody needs what lies there behind a row.
+    is_taken: bool,
     relations: Vec<Weak<Relation>>,
     /// How many arguments there are, whose places come first.
     arguments: usize,
@@ -215,6 +217,11 @@ impl Run<'_> {
         Some(self.truth(predicates)? == Some(true))
     }
 
+    /// The row, which is not in the frame any more.
+    fn take(&mut self, places: &[Place]) -> Row {
+        places.iter().map(|&place| std::mem::replace(&mut self.frame[place], Value::Null)).collect()
+    }
+
     fn row(&self, places: &[Place]) -> Row {
         places.iter().map(|&place| self.frame[place].clone()).collect()
     }
@@ -305,7 +312,7 @@ impl Short {
         // Most statements that run so are of one row.
         let mut rows = Vec::with_capacity(1);
         self.each(arguments, snapshot, reads, &mut |run| {
-            rows.push(run.row(&self.output));
+            rows.push(if self.is_taken { run.take(&self.output) } else { run.row(&self.output) });
             Some(true)
         })?;
         Some(rows)
@@ -385,7 +392,7 @@ impl Short {
             return None;
         }
         let mut frame = arguments;
-        frame.resize(self.places, Value::Null);
+        frame.resize_with(self.places, || Value::Null);
         let mut snapshots = Vec::with_capacity(self.relations.len());
         for relation in &self.relations {
             snapshots.push(snapshot(&relation.upgrade()?));

@@ -14,6 +14,10 @@ use super::scope::{Kind, Record, Slot, record_of};
 impl Runner<'_> {
     /// Assigns a value.
     pub(super) fn assign(&mut self, place: &Place, value: Value, from: SqlType) -> Result<()> {
+        if place.subscript.is_none() && place.field.is_none() && self.program.plain[place.slot] == Some(from) {
+            self.frame[place.slot] = Slot::Scalar(value);
+            return Ok(());
+        }
         let (value, from) = match &place.subscript {
             None => (value, from),
             Some(subscript) => {

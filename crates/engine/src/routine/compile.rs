@@ -15,7 +15,7 @@ use types::SqlType;
 
 use super::embedded::Embedded;
 use super::place_of;
-use super::program::{Action, BoundCursor, Into, Place, Program, Query, Step};
+use super::program::{Action, BoundCursor, Into, Place, Program, Query, Step, plain_types};
 use super::scope::{Kind, Scope, Variable, kind_of};
 use super::trigger::VARIABLES;
 use crate::definitions::{full_name, quoted};
@@ -82,7 +82,9 @@ pub(super) fn anonymous(environment: &Environment, body: &tree::Block) -> Result
     let block = compiler.block(body)?;
     Ok(Program {
         place: "PL/pgSQL function inline_code_block".to_owned(),
+        catalogs: environment.catalogs().each_ref().map(Arc::downgrade),
         routine: None,
+        plain: plain_types(&compiler.variables, &compiler.domains),
         variables: compiler.variables,
         domains: compiler.domains,
         domains_of_fields: compiler.domains_of_fields,
@@ -155,7 +157,9 @@ impl<'a> Compiler<'a> {
     ) -> Program {
         Program {
             place: place_of(routine),
+            catalogs: self.environment.catalogs().each_ref().map(Arc::downgrade),
             routine: Some(routine.clone()),
+            plain: plain_types(&self.variables, &self.domains),
             variables: self.variables,
             domains: self.domains,
             domains_of_fields: self.domains_of_fields,

@@ -1,7 +1,8 @@
 //! A piece of SQL in a program: what it takes to run it is found when it runs first, and again when the catalog has changed or
 //! a record has other columns.
 
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::ops::Deref;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 use base::{Error, Result, stack};
 use catalog::{CatalogSnapshot, Field, Routine};
@@ -23,7 +24,26 @@ pub(super) struct Embedded {
     /// Its text; of an expression, as a query of it.
     pub text: String,
     scope: Arc<Scope>,
-    ready: Mutex<Option<Arc<Ready>>>,
+    ready: OnceLock<Box<Ready>>,
+    /// What it takes by now, where that is no more as it was then: programs are made anew when they begin with another catalog.
+    again: Mutex<Option<Arc<Ready>>>,
+}
+
+/// What it takes to run, which is there as long as it runs.
+enum Known<'a> {
+    First(&'a Ready),
+    Again(Arc<Ready>),
+}
+
+impl Deref for Known<'_> {
+    type Target = Ready;
+
+    fn deref(&self) -> &Ready {
+        match self {
+            Self::First(ready) => ready,
+            Self::Again(ready) => ready,
+        }
+    }
 }
 
 /// What it takes to run.
@@ -77,7 +97,7 @@ impl Places for Variables<'_, '_> {
 
 impl Embedded {
     pub fn new(text: String, scope: Arc<Scope>) -> Self {
-        Self { text, scope, ready: Mutex::default() }
+        Self { text, scope, ready: OnceLock::new(), again: Mutex::default() }
     }
 
     /// Runs it as a statement.
@@ -87,7 +107,7 @@ impl Embedded {
             Way::Statement(prepared, references, last) => {
                 let parameter = |number: usize| references[number].0.value(frame);
                 if let Some(direct) = last.direct().filter(|_| text::plans_as_usual(environment))
-                    && let Some(result) = text::by_kept_plan(environment, || direct.fit(environment, &parameter))
+                    && let Some(result) = text::by_kept_plan(environment, || direct.run(environment, &parameter))
                 {
                     return result.map(QueryResult::without_positions).map_err(Error::nowhere);
                 }
@@ -180,19 +200,29 @@ impl Embedded {
         variables: &[Variable],
         frame: &[Slot],
         is_expression: bool,
-    ) -> Result<Arc<Ready>> {
-        let known = self.ready.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        if let Some(known) = known.filter(|known| environment.has_catalogs(&known.catalogs) && known.holds(frame)) {
-            return Ok(known);
+    ) -> Result<Known<'_>> {
+        let holds = |known: &Ready| environment.has_catalogs(&known.catalogs) && known.holds(frame);
+        if let Some(known) = self.ready.get() {
+            if holds(known) {
+                return Ok(Known::First(known));
+            }
+            let again = self.again.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            if let Some(known) = again.filter(|known| holds(known)) {
+                return Ok(Known::Again(known));
+            }
         }
         let catalogs = environment.catalogs();
         let levels = sql::parse_depth(&self.text);
         let seen = Seen::new(&self.scope, variables, frame);
         let way = stack::with_room(levels, || self.way(environment, &seen, is_expression))??;
         let shapes = seen.shapes.into_inner();
-        let ready = Arc::new(Ready { catalogs: catalogs.each_ref().map(Arc::downgrade), shapes, way });
-        *self.ready.lock().unwrap_or_else(PoisonError::into_inner) = Some(ready.clone());
-        Ok(ready)
+        let ready = Ready { catalogs: catalogs.each_ref().map(Arc::downgrade), shapes, way };
+        if let Err(ready) = self.ready.set(Box::new(ready)) {
+            let ready = Arc::new(*ready);
+            *self.again.lock().unwrap_or_else(PoisonError::into_inner) = Some(ready.clone());
+            return Ok(Known::Again(ready));
+        }
+        self.ready.get().map(|ready| Known::First(ready)).ok_or_else(|| Error::internal("what was just made is gone"))
     }
 
     fn way(&self, environment: &Environment, seen: &Seen<'_>, is_expression: bool) -> Result<Way> {

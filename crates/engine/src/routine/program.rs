@@ -1,21 +1,27 @@
 //! A program: a body with its variables in numbered slots, and its loops and blocks numbered.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
-use catalog::{Field, Routine};
+use catalog::{CatalogSnapshot, Field, Routine};
+
+use types::SqlType;
 
 use super::embedded::Embedded;
-use super::scope::Variable;
+use super::scope::{Kind, Variable};
 
 /// A function, procedure or anonymous block, ready to run.
 pub(super) struct Program {
     /// How errors name it.
     pub(super) place: String,
+    /// The definitions as they were when it was compiled.
+    pub catalogs: [Weak<CatalogSnapshot>; 2],
     /// What it is, unless it is anonymous.
     pub(super) routine: Option<Arc<Routine>>,
     /// All variables.
     pub(super) variables: Vec<Variable>,
+    /// By slot: the type of which values are assigned as they are.
+    pub plain: Vec<Option<SqlType>>,
     /// Of those whose type is a domain, by slot: the value as one of that.
     pub domains: HashMap<usize, Embedded>,
     /// Of rows with fields of domains, by slot: the places of these, and the values as ones of that.
@@ -35,6 +41,15 @@ pub(super) struct Program {
     pub(super) body: Code,
     /// Whether the last query among the steps is the result: of a function in SQL.
     pub(super) is_sql: bool,
+}
+
+/// The types of which values need nothing to be assigned to variables.
+pub(super) fn plain_types(variables: &[Variable], domains: &HashMap<usize, Embedded>) -> Vec<Option<SqlType>> {
+    let plain = |(slot, variable): (usize, &Variable)| match variable.kind {
+        Kind::Scalar(sql_type) if !variable.not_null && !domains.contains_key(&slot) => Some(sql_type),
+        _ => None,
+    };
+    variables.iter().enumerate().map(plain).collect()
 }
 
 /// Steps.

@@ -32,16 +32,13 @@ impl Runner<'_> {
             (_, Level::Warning) => SqlState("01000"),
             _ => SqlState("00000"),
         };
-        let mut message = match &raise.format {
-            Some(format) => Some(self.formatted(format, &raise.arguments)?),
-            None => None,
-        };
+        let format = raise.format.as_ref();
+        let mut message = format.map(|format| self.formatted(format, &raise.arguments)).transpose()?;
         let (mut detail, mut hint, mut about) = (None, None, Vec::new());
         for (option, value) in &raise.options {
             let (value, sql_type) = self.value(value)?;
             if value.is_null() {
-                let message = "RAISE statement option cannot be null";
-                return Err(Error::new(SqlState("22004"), message));
+                return Err(Error::new(SqlState("22004"), "RAISE statement option cannot be null"));
             }
             let text = format_value_in(&value, sql_type, &self.zone);
             match option.as_str() {

@@ -1,26 +1,17 @@
 //! Expressions that are evaluated for one row after the other: taken apart once, so that columns are places of a row, operands
-//! are borrowed where they lie, and integers are calculated without a call. What is not taken apart is evaluated as it stands.
+//! are borrowed where they lie, and what fits a machine word is calculated in those. What is not taken apart is evaluated as it
+//! stands.
 
 use std::borrow::Cow;
-use std::cmp::Ordering;
 
 use base::Result;
 use functions::{Call, ScalarFunction};
 use types::ops::cast;
 use types::{SqlType, Value};
 
-use super::integers::of_integers;
-use super::{Scope, as_bool, compare, eval_in};
+use super::words::Words;
+use super::{Row, as_bool, compare, eval_in};
 use crate::{ColumnId, Compare, Expr, ExprKind};
-
-/// A row of values at places, which says the same of columns.
-pub trait Row: Scope {
-    /// A place.
-    type Place: Copy;
-
-    /// The value at a place.
-    fn at(&self, place: Self::Place) -> &Value;
-}
 
 /// An expression over places of type `P`. It has the values and errors that [`eval_in`] says.
 #[derive(Debug)]
@@ -45,6 +36,8 @@ enum Node<P> {
     InList(Box<Self>, Box<[Value]>),
     /// Evaluated as it stands.
     Other(Box<Expr>),
+    /// By words of values of the type; otherwise in another way.
+    Words(Box<(Words<P>, SqlType, Self)>),
 }
 
 /// A call of a function.
@@ -55,8 +48,6 @@ struct Function<P> {
     types: Box<[SqlType]>,
     result: SqlType,
     position: Option<u32>,
-    /// What it does with two integers; none if that is not all, or no value of its type.
-    of_integers: Option<fn(i64, i64) -> Option<i64>>,
 }
 
 #[derive(Debug)]
@@ -103,6 +94,15 @@ impl<P: Copy> RowExpr<P> {
 
 impl<P: Copy> Node<P> {
     fn new(expr: &Expr, place: &dyn Fn(ColumnId) -> Option<P>) -> Self {
+        let node = Self::of_values(expr, place);
+        match Words::of(expr, place) {
+            Some(words) => Self::Words(Box::new((words, expr.sql_type, node))),
+            None => node,
+        }
+    }
+
+    /// Whose operands are values.
+    fn of_values(expr: &Expr, place: &dyn Fn(ColumnId) -> Option<P>) -> Self {
         let node = |expr: &Expr| Self::new(expr, place);
         let boxed = |expr: &Expr| Box::new(node(expr));
         let all = |exprs: &[Expr]| exprs.iter().map(node).collect();
@@ -118,7 +118,6 @@ impl<P: Copy> Node<P> {
                 Self::Call(Box::new(Function {
                     function: *function,
                     operands: all(operands),
-                    of_integers: of_integers(*function, &types, expr.sql_type),
                     types,
                     result: expr.sql_type,
                     position: expr.position,
@@ -169,6 +168,13 @@ impl<P: Copy> Node<P> {
             }
             Self::Cast(cast) => Cow::Owned(cast.value(row)?),
             Self::Other(expr) => Cow::Owned(eval_in(expr, row)?),
+            Self::Words(words) => {
+                let (words, sql_type, otherwise) = &**words;
+                match words.word(row).and_then(|word| Value::of_integer(*sql_type, word.into())) {
+                    Some(value) => Cow::Owned(value),
+                    None => return otherwise.get(row),
+                }
+            }
             Self::Compare(..) | Self::And(_) | Self::Or(_) | Self::Not(_) | Self::IsNull(_) | Self::InList(..) => {
                 truth(self.truth(row)?)
             }
@@ -177,13 +183,13 @@ impl<P: Copy> Node<P> {
 
     fn truth(&self, row: &impl Row<Place = P>) -> Result<Option<bool>> {
         Ok(match self {
+            Self::Words(words) => match words.0.word(row) {
+                Some(word) => Some(word != 0),
+                None => words.2.truth(row)?,
+            },
             Self::Compare(op, operands) => {
                 let [a, b] = &**operands;
-                let (a, b) = (a.get(row)?, b.get(row)?);
-                match (&*a, &*b) {
-                    (Value::Int(a), Value::Int(b)) => Some(holds(*op, a.cmp(b))),
-                    (a, b) => as_bool(&compare(*op, a, b)),
-                }
+                as_bool(&compare(*op, &*a.get(row)?, &*b.get(row)?))
             }
             Self::And(parts) => Self::first(parts, false, row)?,
             Self::Or(parts) => Self::first(parts, true, row)?,
@@ -221,11 +227,6 @@ impl<P: Copy> Function<P> {
             [a] => call(&[a.get(row)?.into_owned()]),
             [a, b] => {
                 let (a, b) = (a.get(row)?, b.get(row)?);
-                if let (Some(of_integers), Value::Int(a), Value::Int(b)) = (self.of_integers, &*a, &*b)
-                    && let Some(value) = of_integers(*a, *b)
-                {
-                    return Ok(Value::Int(value));
-                }
                 call(&[a.into_owned(), b.into_owned()])
             }
             all => {
@@ -243,16 +244,5 @@ impl<P: Copy> Conversion<P> {
             true => Ok(cast::try_cast_value(&value, self.from, self.to)),
             false => cast::cast_value(&value, self.from, self.to).map_err(|e| e.at(self.position)),
         }
-    }
-}
-
-fn holds(op: Compare, order: Ordering) -> bool {
-    match op {
-        Compare::Eq | Compare::NotDistinct => order.is_eq(),
-        Compare::Ne | Compare::Distinct => order.is_ne(),
-        Compare::Lt => order.is_lt(),
-        Compare::Le => order.is_le(),
-        Compare::Gt => order.is_gt(),
-        Compare::Ge => order.is_ge(),
     }
 }

@@ -1,3 +1,6 @@
+use std::sync::LazyLock;
+
+use base::Random;
 use base::ids::Id;
 use types::{SqlType, Value};
 
@@ -133,6 +136,140 @@ fn expressions_over_rows_are_as_the_reference() {
                     assert_eq!(format!("{:?}", ready.value(&row)), expected, "{expr:?} of {:?}", row.0);
                 }
             }
+        }
+    }
+}
+
+/// A random expression of a type over the columns of [`words_are_as_the_reference`], so deep at most.
+fn random_expr(random: &mut Random, sql_type: SqlType, depth: usize) -> Expr {
+    use functions::ScalarFunction as F;
+    let columns: Vec<usize> = (0..COLUMNS.len()).filter(|at| COLUMNS[*at] == sql_type).collect();
+    let column = |at: usize| Expr::column(ColumnId::from_index(at), sql_type);
+    if depth == 0 || random.index(5) == 0 {
+        return match columns.as_slice() {
+            [] => Expr::constant(Value::Bool(random.index(2) == 0), SqlType::Bool),
+            some => column(some[random.index(some.len())]),
+        };
+    }
+    let typed = |kind, random: &mut Random| Expr { kind, sql_type, position: Some(random.index(9) as u32) };
+    if random.index(6) == 0 {
+        let when = random_expr(random, SqlType::Bool, depth - 1);
+        let branches = vec![(when, random_expr(random, sql_type, depth - 1))];
+        let otherwise = Box::new(random_expr(random, sql_type, depth - 1));
+        return typed(ExprKind::Case { branches, otherwise }, random);
+    }
+    match sql_type {
+        SqlType::Bool => {
+            let pair = |random: &mut Random| {
+                vec![random_expr(random, SqlType::Bool, depth - 1), random_expr(random, SqlType::Bool, depth - 1)]
+            };
+            let kind = match random.index(5) {
+                0 => ExprKind::And(pair(random)),
+                1 => ExprKind::Or(pair(random)),
+                2 => ExprKind::Not(Box::new(random_expr(random, SqlType::Bool, depth - 1))),
+                3 => ExprKind::IsNull(Box::new(column_of(random))),
+                _ => {
+                    let of = COLUMNS[random.index(7)];
+                    let op =
+                        random.pick(&[Compare::Eq, Compare::Ne, Compare::Lt, Compare::Le, Compare::Gt, Compare::Ge]);
+                    let (a, b) = (random_expr(random, of, depth - 1), random_expr(random, of, depth - 1));
+                    ExprKind::Compare(op, Box::new(a), Box::new(b))
+                }
+            };
+            typed(kind, random)
+        }
+        SqlType::Date => column(columns[random.index(columns.len())]),
+        SqlType::Integer if random.index(4) == 0 => {
+            let list = Expr::column(ColumnId::from_index(LIST), COLUMNS[LIST]);
+            let number = random_expr(random, SqlType::Integer, depth - 1);
+            typed(ExprKind::Call(F::ARRAY_SUBSCRIPT, vec![list, number]), random)
+        }
+        _ if random.index(4) == 0 => {
+            let from = COLUMNS[random.index(6)];
+            typed(ExprKind::Cast(Box::new(random_expr(random, from, depth - 1))), random)
+        }
+        _ => {
+            let function = random.pick(&[F::ADD, F::SUBTRACT, F::MULTIPLY]);
+            let of = |random: &mut Random| match sql_type.is_decimal() {
+                true => COLUMNS[random.index(6)],
+                false => sql_type,
+            };
+            let (a, b) = (of(random), of(random));
+            let operands = vec![random_expr(random, a, depth - 1), random_expr(random, b, depth - 1)];
+            typed(ExprKind::Call(function, operands), random)
+        }
+    }
+}
+
+fn column_of(random: &mut Random) -> Expr {
+    let at = random.index(COLUMNS.len());
+    Expr::column(ColumnId::from_index(at), COLUMNS[at])
+}
+
+const LIST: usize = 7;
+
+/// Of a row.
+static COLUMNS: LazyLock<[SqlType; 8]> = LazyLock::new(|| {
+    let decimal = SqlType::decimal;
+    [
+        SqlType::SmallInt,
+        SqlType::Integer,
+        SqlType::BigInt,
+        decimal(5, 2),
+        decimal(18, 4),
+        decimal(30, 2),
+        SqlType::Date,
+        SqlType::array_of(SqlType::Integer),
+    ]
+});
+
+/// What is computed in words has the values and errors of the reference: whatever fits none is computed by it.
+#[test]
+fn words_are_as_the_reference() {
+    let mut random = Random(51);
+    let mut known = 0;
+    for _ in 0..4000 {
+        let of = if random.index(2) == 0 { SqlType::Bool } else { COLUMNS[random.index(6)] };
+        let expr = random_expr(&mut random, of, 4);
+        let ready = RowExpr::new(&expr, &|column: ColumnId| Some(column.index()));
+        for _ in 0..8 {
+            let row = Numbers(COLUMNS.iter().map(|of| random_value(&mut random, *of)).collect());
+            let expected = eval_in(&expr, &row);
+            known += usize::from(expected.as_ref().is_ok_and(|value| !value.is_null()));
+            assert_eq!(format!("{:?}", ready.value(&row)), format!("{expected:?}"), "{expr:?} of {:?}", row.0);
+            if of == SqlType::Bool
+                && let Ok(expected) = expected
+            {
+                assert_eq!(ready.truth(&row), Ok(super::as_bool(&expected)), "{expr:?} of {:?}", row.0);
+            }
+        }
+    }
+    assert!(known > 8000, "{known} have values");
+}
+
+fn random_value(random: &mut Random, of: SqlType) -> Value {
+    if random.index(12) == 0 {
+        return Value::Null;
+    }
+    let most = match of {
+        SqlType::SmallInt => i16::MAX.into(),
+        SqlType::Integer => i128::from(i32::MAX),
+        SqlType::BigInt => i64::MAX.into(),
+        SqlType::Decimal { precision, .. } => 10i128.pow(precision.into()) - 1,
+        _ => 100,
+    };
+    let number = match random.index(4) {
+        0 => random.pick(&[most, -most, most - 1]),
+        _ => i128::from(random.below(2000)) - 1000,
+    };
+    let number = number.clamp(-most, most);
+    match of {
+        SqlType::Date => Value::Date(number as i32),
+        of if of.is_integer() => Value::Int(number as i64),
+        of if of.is_decimal() => Value::Decimal(number),
+        _ => {
+            let elements: Vec<Value> = (0..random.index(5)).map(|_| random_value(random, SqlType::Integer)).collect();
+            types::ops::array::encode(&elements, SqlType::Integer).unwrap()
         }
     }
 }

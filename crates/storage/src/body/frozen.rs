@@ -8,6 +8,7 @@
 //! After Lang et al., *Data Blocks: Hybrid OLTP and OLAP on Compressed Storage*, SIGMOD 2016, section 3.
 
 mod dictionary;
+mod fetch;
 mod gather;
 mod layout;
 mod length;

@@ -12,6 +12,9 @@ use crate::lock::lock;
 use crate::statistics::{Bounds, ValueRange};
 use crate::{ChunkReader, ChunkView, RowId, Schema};
 
+/// So many values of a row are fetched at once before they are read.
+const FETCHED: usize = 3;
+
 /// An unchanging view of all rows that were committed at one moment. Cheap to take and to clone; keeps the relation alive.
 #[derive(Clone)]
 pub struct Snapshot {
@@ -127,11 +130,14 @@ impl Snapshot {
     pub fn each_value(
         &self,
         id: RowId,
-        attributes: impl Iterator<Item = usize>,
+        attributes: impl ExactSizeIterator<Item = usize> + Clone,
         mut show: impl FnMut(Value) -> Option<()>,
     ) -> Option<()> {
         assert!(id.offset() < self.chunk(id.chunk()).rows());
         let (body, sidecar) = self.relation.directory.get(id.chunk()).pin_changed();
+        if attributes.len() >= FETCHED {
+            body.fetch(attributes.clone(), id.offset());
+        }
         let seen = sidecar.as_ref().and_then(|sidecar| sidecar.seen(id.offset(), &self.view));
         let row_id = self.schema().attributes().len();
         for attribute in attributes {

@@ -23,7 +23,7 @@ pub use code::{
 };
 pub use functions::*;
 pub use text::{parse, write};
-pub use words::{Raw, decode, gather, is_read_as_words};
+pub use words::{Raw, decode, element_word, gather, is_read_as_words};
 
 /// What begins an element that is a value.
 pub const VALUE: u8 = 0x20;

@@ -1,5 +1,6 @@
 //! How a short plan comes to rows of a table: by the primary key, or by an index.
 
+use std::borrow::Cow;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
@@ -216,9 +217,10 @@ impl Access {
 
     /// The row with the primary key that is asked for, if there is one.
     fn of_key(&self, run: &Run<'_>, key: &[usize]) -> Option<Option<RowId>> {
-        let mut values = [const { Value::Null }; MOST_PARTS];
+        // Most are borrowed where they lie.
+        let mut values = [const { Cow::Owned(Value::Null) }; MOST_PARTS];
         for (&part, value) in key.iter().zip(&mut values) {
-            *value = run.value(self.asked[part].equal()?)?;
+            *value = run.get(self.asked[part].equal()?)?;
             if value.is_null() {
                 return Some(None);
             }

@@ -100,10 +100,13 @@ impl<'p> Builder<'p> {
         let (root, _) = builder.step(&plan.root, &[])?;
         let types = plan.output.iter().map(|(_, column)| plan.columns[*column].sql_type).collect();
         let output = plan.output.iter().map(|(_, column)| builder.places.get(column).copied());
+        let output = output.collect::<Option<Vec<Place>>>()?;
+        let is_once = |(at, place): (usize, &Place)| !output[..at].contains(place);
         Some(Short {
+            is_taken: root.is_of_one_row() && output.iter().enumerate().all(is_once),
             root,
             types,
-            output: output.collect::<Option<_>>()?,
+            output,
             relations: builder.relations.iter().map(Arc::downgrade).collect(),
             arguments: arguments.len(),
             places: builder.next,

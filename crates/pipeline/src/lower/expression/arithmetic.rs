@@ -10,11 +10,9 @@ use types::ops::date::{MAX_DATE, MIN_DATE, MIN_TIMESTAMP, NO_FIELD};
 use types::{SqlType, Value};
 
 use super::Expressions;
-use super::range::Range;
+use super::range::{MICROS_PER_DAY, Range};
 use crate::ir::{Arithmetic, Callee, Compare, Conversion, FloatOp, Inst, Operation, Ty, Var};
 use crate::lower::pipe::{Pipe, Sql};
-
-pub(super) const MICROS_PER_DAY: i128 = 86_400_000_000;
 
 impl Expressions {
     /// `+ - * / %` and unary minus; None where boxed values must do it.

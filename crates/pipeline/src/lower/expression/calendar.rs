@@ -7,8 +7,7 @@ use types::SqlType;
 use types::ops::date::Field;
 
 use super::Expressions;
-use super::arithmetic::MICROS_PER_DAY;
-use super::range::Range;
+use super::range::{MICROS_PER_DAY, Range};
 use crate::ir::{Arithmetic, Compare, Conversion, Logic, Operation, Ty, Var};
 use crate::lower::pipe::{Pipe, Sql};
 

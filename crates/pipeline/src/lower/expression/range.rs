@@ -8,8 +8,9 @@ use types::ops::date::{self, Field};
 use types::{SqlType, Value};
 
 use super::Expressions;
-use super::arithmetic::MICROS_PER_DAY;
 use crate::ir::{SourceColumn, Ty};
+
+pub(super) const MICROS_PER_DAY: i128 = 86_400_000_000;
 
 /// Inclusive bounds of an integer, date, timestamp or decimal (scaled) that is not NULL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

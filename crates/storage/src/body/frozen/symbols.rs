@@ -212,7 +212,7 @@ impl Frozen {
 
     /// Where the codes of a row's text begin. There is a place for one row more.
     #[inline(always)]
-    fn begin_of(&self, row: usize) -> usize {
+    pub(super) fn begin_of(&self, row: usize) -> usize {
         debug_assert!(row <= self.header.rows);
         // SAFETY: within the part, as it was written or checked.
         unsafe {
@@ -221,6 +221,12 @@ impl Frozen {
             let behind = *places.add(groups(self.header.rows) * size_of::<u32>()).cast::<u16>().add(row);
             first as usize + usize::from(behind)
         }
+    }
+
+    /// Where it is told, within its group, where the codes of a row's text begin.
+    pub(super) fn place_of(&self, row: usize) -> *const u8 {
+        let groups = groups(self.header.rows) * size_of::<u32>();
+        self.bytes.as_ptr().wrapping_add(self.header.parts[OFFSETS] + groups + row * size_of::<u16>())
     }
 
     /// Bytes that expanding the texts of some rows takes at most.

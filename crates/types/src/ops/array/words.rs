@@ -33,6 +33,18 @@ pub fn gather(list: &[u8], from: usize, element: Physical, raw: Raw<'_>) {
     }
 }
 
+/// The element of a number of a list, counted from 1; none if it is NULL or there is none.
+///
+/// # Panics
+/// If elements of the layout are not read so.
+pub fn element_word(list: &[u8], at: i64, element: Physical) -> Option<i64> {
+    let place = usize::try_from(at.checked_sub(1)?).ok().filter(|place| *place < list.len())?;
+    let (mut words, mut heads, mut nulls) = ([0], [0], [0]);
+    gather(list, place, element, Raw { words: &mut words, heads: &mut heads });
+    decode(element, Raw { words: &mut words, heads: &mut heads }, &mut nulls);
+    (nulls == [0]).then_some(words[0] as i64)
+}
+
 /// Five bytes each, but for the last one read with what follows.
 #[inline(always)]
 fn gathered_integers(list: &[u8], from: usize, words: &mut [u64]) {
