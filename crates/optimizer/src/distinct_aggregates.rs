@@ -176,7 +176,7 @@ impl Sources {
         }
         match self.original.take() {
             Some(node) => (node, HashMap::new()),
-            None => crate::rewrite::copy(&self.copies, &mut plan.columns, &mut plan.tables),
+            None => self.copies.copied(&mut plan.columns, &mut plan.tables),
         }
     }
 }

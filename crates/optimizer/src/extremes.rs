@@ -10,7 +10,7 @@ use base::Result;
 use plan::indexed::{end_of, ends_by};
 use plan::{AggregateCall, ColumnId, JoinKind, Node, Op, Plan, SortKey};
 
-use crate::rewrite::{column, copy, each_operator, is_not_null, join};
+use crate::rewrite::{column, each_operator, is_not_null, join};
 use crate::{Check, Pass};
 
 /// See the module.
@@ -57,7 +57,7 @@ fn each_alone(plan: &mut Plan, scan: &Node, aggregates: Vec<(ColumnId, Aggregate
     for (result, mut call) in aggregates {
         let (mut input, names) = match &all {
             None => (scan.clone(), Default::default()),
-            Some(_) => copy(scan, &mut plan.columns, &mut plan.tables),
+            Some(_) => scan.copied(&mut plan.columns, &mut plan.tables),
         };
         call.expressions_mut().for_each(|expr| expr.rename(&names));
         call.distinct = false;

@@ -11,7 +11,7 @@ use std::collections::HashSet;
 use base::{IdMap, Result};
 use plan::{ColumnId, ColumnInfo, Compare, Expr, ExprKind, JoinKind, Node, Op, Plan, SortKey, TableId, TableInfo};
 
-use crate::rewrite::{column, copy, join, take};
+use crate::rewrite::{column, join, take};
 use crate::{Check, Pass};
 
 /// See the module.
@@ -73,7 +73,7 @@ impl Reducer<'_> {
                 if self.columns[value].sql_type != expr.sql_type || expr.is_volatile() {
                     continue;
                 }
-                let (scan, names) = copy(scan, self.columns, self.tables);
+                let (scan, names) = scan.copied(self.columns, self.tables);
                 let same = Expr::compare(Compare::Eq, expr.clone(), column(self.columns, names[&value]));
                 let at = deepest(input, expr);
                 *at = join(JoinKind::Semi, take(at), scan, vec![same]);

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use base::ids::Id;
 use base::{IdMap, Result};
-use plan::{BuildSide, ColumnId, ColumnInfo, Cte, CteId, Expr, ExprKind, JoinKind, Node, Op, Plan, TableId, TableInfo};
+use plan::{BuildSide, ColumnId, ColumnInfo, Cte, CteId, Expr, ExprKind, JoinKind, Node, Op, Plan};
 use types::{SqlType, Value};
 
 use crate::Check;
@@ -247,21 +247,6 @@ pub(crate) fn at_most_one_row(node: &Node) -> bool {
     }
 }
 
-/// A copy of a subplan under new columns and tables, and the new names of its columns.
-pub(crate) fn copy(
-    node: &Node,
-    columns: &mut IdMap<ColumnId, ColumnInfo>,
-    tables: &mut IdMap<TableId, TableInfo>,
-) -> (Node, HashMap<ColumnId, ColumnId>) {
-    let mut copy = node.clone();
-    let mut made = Vec::new();
-    node.walk(&mut |n| made.extend(n.produced()));
-    let names: HashMap<ColumnId, ColumnId> = made.into_iter().map(|c| (c, fresh_like(columns, c))).collect();
-    copy.rename(&names);
-    copy_tables(&mut copy, tables);
-    (copy, names)
-}
-
 /// A subplan to be read twice, under its own columns and under others, and the names of its columns there. What is more than
 /// a filtered scan is computed once.
 pub(crate) fn twice(plan: &mut Plan, node: Node) -> (Node, Node, HashMap<ColumnId, ColumnId>) {
@@ -270,7 +255,7 @@ pub(crate) fn twice(plan: &mut Plan, node: Node) -> (Node, Node, HashMap<ColumnI
         cheap &= matches!(n.op, Op::Scan { .. } | Op::CteScan { .. } | Op::Filter { .. } | Op::Map { .. })
             && !n.expressions().any(|e| e.is_volatile());
     });
-    let (other, names) = copy(&node, &mut plan.columns, &mut plan.tables);
+    let (other, names) = node.copied(&mut plan.columns, &mut plan.tables);
     if cheap {
         return (node, other, names);
     }
@@ -286,14 +271,4 @@ pub(crate) fn twice(plan: &mut Plan, node: Node) -> (Node, Node, HashMap<ColumnI
         Node::new(Op::CteScan { cte, columns: kept.iter().map(|&c| (names[&c], name(c))).collect() })
     };
     (reader(&|c| c), reader(&|c| again[&c]), again)
-}
-
-fn copy_tables(node: &mut Node, tables: &mut IdMap<TableId, TableInfo>) {
-    if let Op::Scan { table, .. } = &mut node.op {
-        let info = tables[*table].clone();
-        *table = tables.push(info);
-    }
-    for input in node.inputs_mut() {
-        copy_tables(input, tables);
-    }
 }

@@ -6,13 +6,14 @@
 //! goes before: keys that repeat others, the order of aggregates over whole partitions.
 //!
 //! A condition `row_number() <= k` above a window becomes a limit for each partition below it (`limit.rs`). Operators that only
-//! aggregate whole partitions become joins with aggregations (`whole.rs`). What only finds the partition's key again is the key
-//! (`key.rs`).
+//! aggregate whole partitions become joins with aggregations (`whole.rs`), modes of groups aggregations of counts (`mode.rs`). What
+//! only finds the partition's key again is the key (`key.rs`).
 //!
 //! Complexity: quadratic in the functions and keys of operators that follow each other.
 
 mod key;
 mod limit;
+mod mode;
 mod orders;
 mod whole;
 
@@ -36,6 +37,7 @@ impl Pass for Windows {
         for node in plan.ctes.iter_mut().map(|(_, cte)| &mut cte.plan).chain([&mut plan.root]) {
             share(node);
         }
+        bottom_up(plan, check, &mut mode::counted)?;
         bottom_up(plan, check, &mut limit::simplify)?;
         bottom_up(plan, check, &mut key::simplify)?;
         for id in plan.ctes.keys().collect::<Vec<_>>() {

@@ -7,6 +7,7 @@
 mod arguments;
 pub mod columns;
 mod constructor;
+mod copy;
 pub mod eval;
 pub mod expr;
 pub mod index_join;

@@ -125,6 +125,7 @@ impl ScalarFunction {
     pub const JSON_PATH: Self = row("json_path");
     pub const JSON_PATH_TEXT: Self = row("json_path_text");
     pub const HASH: Self = row("hash");
+    pub const ISFINITE: Self = row("isfinite");
     pub const DATE_IN_ISO: Self = row("date_in_iso");
     pub const ROUND_SECONDS: Self = row("round_seconds");
     pub const TS_MATCH: Self = row("ts_match_vq");

@@ -52,6 +52,8 @@ pub(super) fn of_group(keys: &[SqlType], groups: f64) -> f64 {
 pub(super) fn of_expression(expr: &Expr) -> f64 {
     const CHEAP: [ScalarFunction; 4] =
         [ScalarFunction::ADD, ScalarFunction::SUBTRACT, ScalarFunction::MULTIPLY, ScalarFunction::NEGATE];
+    /// What they give lies within what they take, or is a number.
+    const CUTS: [ScalarFunction; 3] = [ScalarFunction::SUBSTRING, ScalarFunction::LEFT, ScalarFunction::LENGTH];
     let is_number = |e: &Expr| e.sql_type.is_integer() || e.sql_type.is_decimal() || e.sql_type == SqlType::Double;
     let of_numbers = is_number(expr) && expr.children().all(is_number);
     let has_text = expr.sql_type.is_string() || expr.children().any(|operand| operand.sql_type.is_string());
@@ -59,6 +61,7 @@ pub(super) fn of_expression(expr: &Expr) -> f64 {
         ExprKind::Column(_) | ExprKind::Const(_) | ExprKind::Argument(..) => 0.0,
         ExprKind::Call(function, _) if of_numbers && CHEAP.contains(function) => 1.0,
         ExprKind::Call(ScalarFunction::EXTRACT, _) => 4.0,
+        ExprKind::Call(function, _) if CUTS.contains(function) => 8.0,
         ExprKind::Call(function, _) if function.name().starts_with("regexp_") => 300.0,
         ExprKind::Like { .. } | ExprKind::Call(..) | ExprKind::Cast(_) | ExprKind::TryCast(_) if has_text => 40.0,
         ExprKind::Cast(_) | ExprKind::TryCast(_) if of_numbers => 1.0,

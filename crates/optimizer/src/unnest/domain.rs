@@ -143,7 +143,7 @@ impl Unnester<'_> {
     }
 
     fn copy(&mut self, node: &Node) -> (Node, HashMap<ColumnId, ColumnId>) {
-        crate::rewrite::copy(node, self.columns, self.tables)
+        node.copied(self.columns, self.tables)
     }
 
     /// The comparison of a free column's value on two sides.

@@ -183,3 +183,44 @@ output [x = x#3, y = y#4]
 ";
     check(kept, kept);
 }
+
+#[test]
+fn modes_of_groups_are_counted() {
+    check(
+        "\
+output [b = b#1, m = m#3]
+  aggregate [b#1:integer = b#4] [m#3:text? = any_value(m#5)]
+    window [b#4] [m#5:text? = mode() order [a#0] partition 1 peers 1 rows first to last]
+      scan t t0 [a#0:text = 0, b#4:integer = 1]
+",
+        "\
+output [b = b#1, m = m#3]
+  aggregate [b#1:integer = b#6] [m#3:text? = arg_max(value#7, number#8)]
+    aggregate [b#6:integer = b#4, value#7:text? = a#0] [number#8:bigint = count_star(*)]
+      scan t t0 [a#0:text = 0, b#4:integer = 1]
+",
+    );
+    // The greatest of several is wanted, another one beside it, or that of a part of the group.
+    for plan in [
+        "\
+output [m = m#3]
+  aggregate [] [m#3:text? = any_value(m#5)]
+    window [] [m#5:text? = mode() order [a#0 desc] partition 0 peers 0 rows first to last]
+      scan t t0 [a#0:text = 0, b#4:integer = 1]
+",
+        "\
+output [m = m#3, n = n#6]
+  aggregate [] [m#3:text? = any_value(m#5), n#6:bigint = count_star(*)]
+    window [] [m#5:text? = mode() order [a#0] partition 0 peers 0 rows first to last]
+      scan t t0 [a#0:text = 0, b#4:integer = 1]
+",
+        "\
+output [m = m#3]
+  aggregate [] [m#3:text? = any_value(m#5)]
+    window [b#4] [m#5:text? = mode() order [a#0] partition 1 peers 1 rows first to last]
+      scan t t0 [a#0:text = 0, b#4:integer = 1]
+",
+    ] {
+        check(plan, plan);
+    }
+}

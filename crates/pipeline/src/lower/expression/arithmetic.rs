@@ -300,13 +300,19 @@ impl Expressions {
         let (Some(months), Some(days), Some(micros)) = (months, days, interval.micros.checked_mul(sign.into())) else {
             return Ok(None);
         };
+        let delta = i128::from(days) * MICROS_PER_DAY + i128::from(micros);
+        if months != 0
+            && let Some(later) = self.calendar_plus(pipe, &args[0], (months, delta))?
+        {
+            return Ok(Some(later));
+        }
         let input = self.scalar(pipe, &args[0])?;
         let position = expr.position;
         let signed = types::Interval { months, days, micros };
         let interval = self.constant(pipe, &Value::Interval(signed), SqlType::Interval);
         self.strict(pipe, &[input], |p| {
             let timestamp = if from_date { date_to_timestamp(p, input.value, position) } else { input.value };
-            let delta = i64::try_from(i128::from(days) * MICROS_PER_DAY + i128::from(micros)).ok();
+            let delta = i64::try_from(delta).ok();
             let Some(delta) = delta.filter(|_| months == 0 && is_finite) else {
                 return p.call1(Callee::TimestampAddInterval, vec![timestamp, interval.value], position);
             };

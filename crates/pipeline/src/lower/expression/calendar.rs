@@ -2,9 +2,9 @@
 //! of which the code generator makes multiplications, and computes once what several fields need.
 
 use base::Result;
-use plan::Expr;
-use types::SqlType;
-use types::ops::date::Field;
+use plan::{Expr, ExprKind};
+use types::ops::date::{self, Field};
+use types::{SqlType, Value};
 
 use super::Expressions;
 use super::range::{MICROS_PER_DAY, Range};
@@ -97,6 +97,25 @@ impl Civil {
         pipe.wrapping(Arithmetic::Add, year, self.is_next)
     }
 
+    /// The same date so many months later, or the last day of that month; it must not lie before year 1.
+    fn plus_months(&self, pipe: &mut Pipe, months: i32) -> Var {
+        let years = with(pipe, Arithmetic::Mul, self.century, 100);
+        let years = pipe.wrapping(Arithmetic::Add, years, self.year_of_century);
+        let since = with(pipe, Arithmetic::Mul, years, 12);
+        let month = divided(pipe, self.month, 1 << 16);
+        let since = pipe.wrapping(Arithmetic::Add, since, month);
+        // March is the third month.
+        let since = with(pipe, Arithmetic::Add, since, i128::from(months) - 3);
+        let next = with(pipe, Arithmetic::Add, since, 1);
+        let (first, beyond) = (month_begin(pipe, since), month_begin(pipe, next));
+        let length = pipe.wrapping(Arithmetic::Sub, beyond, first);
+        let (day, last) = (self.day(pipe), with(pipe, Arithmetic::Sub, length, 1));
+        let is_there = pipe.compare(Compare::Lt, day, last);
+        let day = pipe.let_(Ty::I64, Operation::Select(is_there, day, last));
+        let days = pipe.wrapping(Arithmetic::Add, first, day);
+        with(pipe, Arithmetic::Sub, days, SINCE_MARCH_0)
+    }
+
     fn month(&self, pipe: &mut Pipe) -> Var {
         let month = divided(pipe, self.month, 1 << 16);
         let months = with(pipe, Arithmetic::Mul, self.is_next, 12);
@@ -109,6 +128,23 @@ impl Civil {
         let rest = pipe.let_(Ty::I64, Operation::Logic(Logic::And, self.month, low));
         divided(pipe, rest, 2141)
     }
+}
+
+/// The day on which a month begins; both are counted from March of year 0.
+fn month_begin(pipe: &mut Pipe, month: Var) -> Var {
+    let year = divided(pipe, month, 12);
+    let months = with(pipe, Arithmetic::Mul, year, 12);
+    let month = pipe.wrapping(Arithmetic::Sub, month, months);
+    let days = with(pipe, Arithmetic::Mul, month, 153);
+    let days = with(pipe, Arithmetic::Add, days, 2);
+    let mut days = divided(pipe, days, 5);
+    let plain = with(pipe, Arithmetic::Mul, year, 365);
+    days = pipe.wrapping(Arithmetic::Add, days, plain);
+    for (years, op) in [(4, Arithmetic::Add), (100, Arithmetic::Sub), (400, Arithmetic::Add)] {
+        let leaps = divided(pipe, year, years);
+        days = pipe.wrapping(op, days, leaps);
+    }
+    days
 }
 
 /// Days since a Monday, of which so many are added first.
@@ -182,6 +218,66 @@ impl Expressions {
                 divided(pipe, months, 3)
             }
         }
+    }
+
+    /// The number of the year, quarter or month that a date is in, if that is computed here: I64.
+    pub(super) fn calendar_period(&mut self, pipe: &mut Pipe, field: Field, input: &Expr) -> Result<Option<Sql>> {
+        let of_year = match field {
+            Field::Year => 0,
+            Field::Quarter => 4,
+            Field::Month => 12,
+            _ => return Ok(None),
+        };
+        let is_date = input.sql_type == SqlType::Date;
+        if self.calendar_bounds(input).filter(|_| is_date).is_none() {
+            return Ok(None);
+        }
+        if let ExprKind::Const(Value::Date(days)) = input.kind {
+            let of = |field: Field| date::extract_date(field, days).map(i128::from);
+            let within = if of_year == 0 { 0 } else { of(field)? };
+            let number = of(Field::Year)? * of_year.max(1) + within;
+            return Ok(Some(Sql { value: pipe.int(number, Ty::I64), null: None }));
+        }
+        let sql = self.scalar(pipe, input)?;
+        let days = pipe.widen(sql.value, Ty::I64);
+        let year = Self::field_of_day(pipe, Field::Year, days);
+        if of_year == 0 {
+            return Ok(Some(Sql { value: year, null: sql.null }));
+        }
+        let years = with(pipe, Arithmetic::Mul, year, of_year);
+        let within = Self::field_of_day(pipe, field, days);
+        Ok(Some(Sql { value: pipe.wrapping(Arithmetic::Add, years, within), null: sql.null }))
+    }
+
+    /// A date or timestamp so many months and microseconds later, as a timestamp, if that is computed here.
+    pub(super) fn calendar_plus(
+        &mut self,
+        pipe: &mut Pipe,
+        input: &Expr,
+        (months, micros): (i32, i128),
+    ) -> Result<Option<Sql>> {
+        let is_timestamp = input.sql_type == SqlType::Timestamp;
+        let Some(bounds) = self.calendar_bounds(input) else { return Ok(None) };
+        let unit = if is_timestamp { 1 } else { MICROS_PER_DAY };
+        // What is added at most, one way or the other.
+        let most = 31 * i128::from(months).abs() * MICROS_PER_DAY + micros.abs();
+        let (low, high) = (bounds.low * unit - most, bounds.high * unit + most);
+        if low < FIRST_DAY * MICROS_PER_DAY || high > i128::from(i64::MAX / 2) {
+            return Ok(None);
+        }
+        let sql = self.scalar(pipe, input)?;
+        let days =
+            if is_timestamp { day_of_timestamp(pipe, sql.value, bounds) } else { pipe.widen(sql.value, Ty::I64) };
+        let later = Civil::new(pipe, days).plus_months(pipe, months);
+        let mut value = with(pipe, Arithmetic::Mul, later, MICROS_PER_DAY);
+        if is_timestamp {
+            let time = time_of_timestamp(pipe, sql.value, bounds);
+            value = pipe.wrapping(Arithmetic::Add, value, time);
+        }
+        if micros != 0 {
+            value = with(pipe, Arithmetic::Add, value, micros);
+        }
+        Ok(Some(Sql { value, null: sql.null }))
     }
 
     /// The beginning of a period of a timestamp, if it is one that is computed here.

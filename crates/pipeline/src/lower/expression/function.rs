@@ -64,6 +64,13 @@ impl Expressions {
             {
                 self.days_between(pipe, &a, &b)
             }
+            (F::DATE_DIFF, [field, a, b])
+                if let Some(field) = constant_field(field)
+                    && let (Some(a), Some(b)) = (self.day_of(a), self.day_of(b))
+                    && let Some(between) = self.periods_between(pipe, field, [&a, &b])? =>
+            {
+                Ok(between)
+            }
             (F::DATE_DIFF, [field, _, _]) if let Some(field) = constant_field(field) => {
                 self.direct(pipe, Callee::DateDiff(field), &args[1..], expr)
             }
@@ -125,6 +132,9 @@ impl Expressions {
                 F::REGEXP_LIKE | F::REGEXP_MATCHES,
                 [text, pattern @ Expr { kind: ExprKind::Const(Value::Str(_)), .. }],
             ) => self.like(pipe, text, pattern, Syntax::Regex { fold: false }, expr.position),
+            (F::ISFINITE, [input]) if matches!(input.sql_type, SqlType::Double | SqlType::Real) => {
+                self.is_finite_float(pipe, input)
+            }
             (F::SIGN, [input]) if input.sql_type.as_decimal().is_some() && expr.sql_type.is_decimal() => {
                 self.sign(pipe, input, expr.sql_type)
             }
@@ -236,6 +246,15 @@ impl Expressions {
         }
     }
 
+    /// How many years, quarters or months begin between two dates, if that is computed without a call.
+    fn periods_between(&mut self, pipe: &mut Pipe, field: Field, [a, b]: [&Expr; 2]) -> Result<Option<Sql>> {
+        let (Some(a), Some(b)) = (self.calendar_period(pipe, field, a)?, self.calendar_period(pipe, field, b)?) else {
+            return Ok(None);
+        };
+        let value = pipe.wrapping(Arithmetic::Sub, b.value, a.value);
+        Ok(Some(Sql { value, null: pipe.any_null([a.null, b.null]) }))
+    }
+
     fn days_between(&mut self, pipe: &mut Pipe, a: &Expr, b: &Expr) -> Result<Sql> {
         let (a, b) = (self.scalar(pipe, a)?, self.scalar(pipe, b)?);
         let [from, to] = [a, b].map(|day| pipe.widen(day.value, Ty::I64));
@@ -319,6 +338,14 @@ impl Expressions {
             }
             _ => self.boxed(pipe, F::DATE_TRUNC, args, expr.sql_type, expr.position),
         }
+    }
+
+    /// Whether a float is neither infinite nor NaN, which is above infinity in the order of floats.
+    fn is_finite_float(&mut self, pipe: &mut Pipe, input: &Expr) -> Result<Sql> {
+        let sql = self.scalar(pipe, input)?;
+        let [low, high] = [-f64::INFINITY, f64::INFINITY].map(|end| pipe.float(end, pipe.ty(sql.value)));
+        let (above, below) = (pipe.compare(Compare::Gt, sql.value, low), pipe.compare(Compare::Lt, sql.value, high));
+        Ok(Sql { value: pipe.and(above, below), null: sql.null })
     }
 
     /// -1, 0 or 1 of exact numbers.

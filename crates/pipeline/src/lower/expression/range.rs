@@ -143,9 +143,13 @@ impl Expressions {
         let computed = match &expr.kind {
             ExprKind::Column(c) => self.ranges.get(c).copied(),
             ExprKind::Const(value) => number(value).map(Range::point),
+            ExprKind::Call(F::ADD | F::SUBTRACT, args) if expr.sql_type == SqlType::Date => {
+                self.range_of_days(expr, args)
+            }
             ExprKind::Call(F::ADD | F::SUBTRACT | F::MULTIPLY, args) => self.range_of_arithmetic(expr, args),
             ExprKind::Call(F::DIVIDE | F::MODULO, args) => self.range_of_division(expr, args),
             ExprKind::Call(F::BIT_AND, args) => self.range_of_bits(args),
+            ExprKind::Call(F::EXTRACT, args) if expr.sql_type.is_decimal() => self.range_of_epoch(args, expr.sql_type),
             ExprKind::Call(F::EXTRACT, args) => self.range_of_field(args),
             ExprKind::Call(F::DATE_TRUNC, args) => self.range_of_beginnings(args, expr.sql_type),
             ExprKind::Call(F::NEGATE, args) => self.range(&args[0]).and_then(|r| Range::point(0).subtract(r)),
@@ -184,11 +188,7 @@ impl Expressions {
         match &expr.kind {
             ExprKind::Column(_) | ExprKind::Const(_) | ExprKind::Argument(..) => true,
             ExprKind::Call(F::ADD | F::SUBTRACT, args) if expr.sql_type == SqlType::Date => {
-                let [date, days] = args.as_slice() else { return false };
-                let sum = self.range(date).zip(self.range(days)).and_then(|(a, b)| match expr.kind {
-                    ExprKind::Call(F::ADD, _) => a.add(b),
-                    _ => a.subtract(b),
-                });
+                let sum = self.range_of_days(expr, args);
                 let dates = Range { low: date::MIN_DATE.into(), high: date::MAX_DATE.into() };
                 sum.is_some_and(|sum| sum.within(dates)) && args.iter().all(|arg| self.is_safe(arg))
             }
@@ -203,6 +203,13 @@ impl Expressions {
             }
             _ => false,
         }
+    }
+
+    /// Bounds of a date so many days later or earlier, where it is finite.
+    fn range_of_days(&self, expr: &Expr, args: &[Expr]) -> Option<Range> {
+        let [date, days] = args else { return None };
+        let (date, days) = (self.finite_bounds(date)?, self.range(days)?);
+        if matches!(expr.kind, ExprKind::Call(F::ADD, _)) { date.add(days) } else { date.subtract(days) }
     }
 
     /// Bounds of a field of a date or timestamp.
@@ -233,6 +240,13 @@ impl Expressions {
         };
         let is_time = matches!(input.sql_type, SqlType::Date | SqlType::Timestamp);
         is_time.then(|| Range { low: own.0.into(), high: own.1.into() })
+    }
+
+    /// Bounds of seconds since 1970, whose digits are the microseconds of timestamps.
+    fn range_of_epoch(&self, args: &[Expr], sql_type: SqlType) -> Option<Range> {
+        let [field, input] = args else { return None };
+        let is_epoch = constant_field(field) == Some(Field::Epoch) && sql_type.scale() == Field::Epoch.scale();
+        if is_epoch && is_moment(input.sql_type) { self.finite_bounds(input) } else { None }
     }
 
     /// Bounds of the beginnings of the periods that timestamps are in.

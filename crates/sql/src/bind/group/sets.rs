@@ -23,6 +23,9 @@ const MAX_CUBE: usize = 12;
 /// Most sets that are rolled up: each is a pipeline of its own.
 const MAX_ROLLED_UP: usize = 64;
 
+/// Most sets that read an input of their own: where there are more, a row is read once.
+const MAX_APART: usize = 16;
+
 /// Aggregates and their columns.
 type Aggregates = Vec<(ColumnId, AggregateCall)>;
 /// Columns that are computed.
@@ -112,9 +115,13 @@ impl PlanBuilder {
         for (position, (column, _)) in keys.iter().enumerate() {
             self.columns[*column].nullable |= !sets.iter().all(|set| set.contains(&position));
         }
+        let is_plain = ordered_sets.is_empty() && !is_correlated(&input, &keys, &aggregates);
         let has_finest = sets.len() <= MAX_ROLLED_UP && sets.iter().any(|set| set.len() == keys.len());
-        let rolls_up = has_finest && ordered_sets.is_empty() && aggregates.iter().all(|(_, call)| adds_up(call));
-        if !rolls_up || is_correlated(&input, &keys, &aggregates) {
+        let rolls_up = is_plain && has_finest && aggregates.iter().all(|(_, call)| adds_up(call));
+        if !rolls_up && is_plain && sets.len() <= MAX_APART && self.is_cheap(&input, &keys, &aggregates) {
+            return Ok(self.apart(&input, &keys, &aggregates, sets));
+        }
+        if !rolls_up {
             return Ok(self.repeated(input, keys, aggregates, ordered_sets, sets));
         }
         let (parts, quotients) = self.divided(aggregates)?;
@@ -234,6 +241,62 @@ impl PlanBuilder {
         }
         let node = Node::new(Op::Aggregate { input: Box::new(finest), groups, aggregates });
         Ok((Node::new(Op::Map { input: Box::new(node), columns: above }), columns))
+    }
+
+    /// Whether an input may as well be read for each set: rows of tables in memory, as they are or with something computed of them.
+    fn is_cheap(&self, input: &Node, keys: &[(ColumnId, Expr)], aggregates: &[(ColumnId, AggregateCall)]) -> bool {
+        let mut is_cheap = true;
+        input.walk(&mut |node| {
+            is_cheap &= match &node.op {
+                Op::Scan { table, .. } => self.stored.contains(table),
+                Op::Filter { .. } | Op::Map { .. } => true,
+                _ => false,
+            };
+            is_cheap &= !node.expressions().any(|e| e.is_volatile() || e.has_subquery());
+        });
+        let exprs = keys.iter().map(|(_, e)| e).chain(aggregates.iter().flat_map(|(_, call)| call.expressions()));
+        is_cheap && !exprs.into_iter().any(|e| e.is_volatile() || e.has_subquery())
+    }
+
+    /// Each set groups rows that it reads itself.
+    fn apart(
+        &mut self,
+        input: &Node,
+        keys: &[(ColumnId, Expr)],
+        aggregates: &[(ColumnId, AggregateCall)],
+        sets: &[Vec<usize>],
+    ) -> (Node, ColumnId) {
+        let number = self.number_of_set();
+        let mut columns: Vec<ColumnId> =
+            keys.iter().map(|(c, _)| *c).chain(aggregates.iter().map(|(c, _)| *c)).collect();
+        let mut inputs = Vec::with_capacity(sets.len());
+        for (i, set) in sets.iter().enumerate() {
+            let (input, names) = input.copied(&mut self.columns, &mut self.tables);
+            let mut own: Vec<ColumnId> = columns.iter().map(|&c| self.like(c)).collect();
+            let renamed = |expr: &Expr| {
+                let mut expr = expr.clone();
+                expr.rename(&names);
+                expr
+            };
+            let groups = set.iter().map(|&key| (own[key], renamed(&keys[key].1))).collect();
+            let call = |(call, &column): (&(ColumnId, AggregateCall), &ColumnId)| {
+                let mut call = call.1.clone();
+                call.expressions_mut().for_each(|expr| expr.rename(&names));
+                (column, call)
+            };
+            let calls = aggregates.iter().zip(&own[keys.len()..]).map(call).collect();
+            let node = Node::new(Op::Aggregate { input: Box::new(input), groups, aggregates: calls });
+            let own_number = self.number_of_set();
+            let mut above = vec![(own_number, Expr::constant(Value::Int(i as i64), SqlType::Integer))];
+            for (key, (_, expr)) in keys.iter().enumerate().filter(|(key, _)| !set.contains(key)) {
+                self.columns[own[key]].nullable = true;
+                above.push((own[key], Expr::constant(Value::Null, expr.sql_type)));
+            }
+            own.push(own_number);
+            inputs.push((Node::new(Op::Map { input: Box::new(node), columns: above }), own));
+        }
+        columns.push(number);
+        (Node::new(Op::SetOp { operation: SetOperation::Union, all: true, inputs, columns }), number)
     }
 
     /// Every row of the input once for each set.
