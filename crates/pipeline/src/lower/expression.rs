@@ -8,6 +8,7 @@ mod compare;
 mod each;
 mod function;
 mod range;
+mod rounding;
 mod scalar;
 
 use std::collections::HashMap;

@@ -250,7 +250,12 @@ impl Expressions {
         let [a, b] = operands;
         let position = expr.position;
         let ty: Ty = expr.sql_type.physical().into();
+        let is_word = ty == Ty::I64 && operands.iter().all(|of| pipe.ty(of.value).size() <= Ty::I64.size());
         let remainder = self.strict(pipe, &operands, |p| {
+            if is_word {
+                let (x, y) = (p.widen(a.value, ty), p.widen(b.value, ty));
+                return p.let_(ty, Operation::Remainder(x, y, position));
+            }
             let (x, y) = (p.widen(a.value, Ty::I128), p.widen(b.value, Ty::I128));
             let value = p.call1(Callee::RemI128, vec![x, y], position);
             if ty == Ty::I128 { value } else { p.let_(ty, narrow(value, ty, position)) }

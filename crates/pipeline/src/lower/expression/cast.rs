@@ -10,7 +10,8 @@ use super::Expressions;
 use super::arithmetic::{check_precision, date_to_timestamp, narrow};
 use super::calendar::{day_of_timestamp, time_of_timestamp};
 use super::range::Range;
-use crate::ir::{Callee, Compare, Conversion, FloatOp, Operation, Site, SiteKind, Ty};
+use super::rounding::fewer_digits;
+use crate::ir::{Callee, Compare, Conversion, FloatFunction, FloatOp, Operation, Site, SiteKind, Ty};
 use crate::lower::pipe::{Pipe, Sql};
 
 /// Up to here integers are exact as doubles.
@@ -32,6 +33,11 @@ impl Expressions {
             (_, T::Text) if from.is_string() => Ok(sql),
             (T::Varchar(n) | T::Char(n), T::Varchar(m)) if n <= m => Ok(sql),
             (T::Char(n), T::Char(m)) if n <= m => Ok(sql),
+            _ if to.as_decimal().is_some()
+                && let Some(unit) = self.unit_of_cast(input, to) =>
+            {
+                Ok(fewer_digits(pipe, sql, (unit, FloatFunction::Nearest), to.physical().into()))
+            }
             _ if from.as_decimal().is_some() && to.as_decimal().is_some() => {
                 self.exact_to_exact(pipe, sql, input, expr)
             }

@@ -163,7 +163,7 @@ impl Expressions {
     }
 
     /// A strict function that has an entry of its own; its result's type is the SQL function's.
-    fn direct(&mut self, pipe: &mut Pipe, callee: Callee, args: &[Expr], expr: &Expr) -> Result<Sql> {
+    pub(super) fn direct(&mut self, pipe: &mut Pipe, callee: Callee, args: &[Expr], expr: &Expr) -> Result<Sql> {
         let values = args.iter().map(|a| self.scalar(pipe, a)).collect::<Result<Vec<_>>>()?;
         let result: Ty = expr.sql_type.physical().into();
         let (parameters, _) = callee.signature().expect("only sites have no signature of their own");
@@ -413,28 +413,6 @@ impl Expressions {
     }
 
     /// Of doubles; or of decimals to fewer digits, which is what a cast does.
-    fn rounding(&mut self, pipe: &mut Pipe, f: F, function: FloatFunction, args: &[Expr], expr: &Expr) -> Result<Sql> {
-        let is_digit = |digits: &Expr| matches!(digits.kind, ExprKind::Const(Value::Int(0..)));
-        match args {
-            [input] if input.sql_type == SqlType::Double => self.float_function(pipe, function, input),
-            [input, digits] if input.sql_type == SqlType::Double && digits.sql_type.is_integer() => {
-                self.direct(pipe, Callee::ToDigits(function), args, expr)
-            }
-            [input, digits @ ..]
-                if function == FloatFunction::Nearest && input.sql_type.is_decimal() && digits.iter().all(is_digit) =>
-            {
-                self.cast(pipe, input, expr)
-            }
-            _ => self.boxed(pipe, f, args, expr.sql_type, expr.position),
-        }
-    }
-
-    fn float_function(&mut self, pipe: &mut Pipe, function: FloatFunction, input: &Expr) -> Result<Sql> {
-        let sql = self.scalar(pipe, input)?;
-        let value = pipe.let_(pipe.ty(sql.value), Operation::FloatFunction(function, sql.value));
-        Ok(Sql { value, null: sql.null })
-    }
-
     /// GREATEST and LEAST skip NULLs.
     fn extreme(&mut self, pipe: &mut Pipe, f: F, args: &[Expr], expr: &Expr) -> Result<Sql> {
         let mut best: Option<Sql> = None;

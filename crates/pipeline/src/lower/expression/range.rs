@@ -155,7 +155,10 @@ impl Expressions {
             ExprKind::Call(F::NEGATE, args) => self.range(&args[0]).and_then(|r| Range::point(0).subtract(r)),
             ExprKind::Cast(input) if expr.sql_type.as_decimal().is_some() && input.sql_type.as_decimal().is_some() => {
                 let up = i32::from(expr.sql_type.scale()) - i32::from(input.sql_type.scale());
-                if up >= 0 { self.range(input).and_then(|r| r.scale_up(up as u32)) } else { None }
+                let unit = 10i128.checked_pow(up.unsigned_abs());
+                // Rounding adds one at most.
+                let down = |r: Range| unit.map(|unit| Range { low: r.low / unit - 1, high: r.high / unit + 1 });
+                self.range(input).and_then(|r| if up >= 0 { r.scale_up(up as u32) } else { down(r) })
             }
             ExprKind::Case { branches, otherwise } => {
                 let values = branches.iter().map(|(_, v)| v).chain([&**otherwise]);
