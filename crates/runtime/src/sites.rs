@@ -1,10 +1,10 @@
 //! Calls of SQL functions through boxed values, and casts that need none.
 
 use base::{Error, Result};
-use functions::Call;
+use functions::{Call, ScalarFunction};
 use pipeline::ir::{Site, SiteId, SiteKind};
 use types::ops::{cast, date, json, like};
-use types::{Physical, SqlType, Value};
+use types::{Physical, SqlType, Str, Value};
 
 use crate::params::check_type;
 use crate::remembered::is_worth_it;
@@ -27,6 +27,14 @@ pub(crate) unsafe fn run(worker: &mut Worker, id: SiteId, args: *const Slot) -> 
         // SAFETY: as the caller promises.
         if let Some(slot) = unsafe { plain_cast(worker, *args, (*from, site.result)) } {
             return Ok((slot?, false));
+        }
+    }
+    if let (SiteKind::Scalar(ScalarFunction::STRFTIME), [of, SqlType::Text]) = (&site.kind, site.arguments.as_slice()) {
+        // SAFETY: as the caller promises.
+        let (time, pattern) = unsafe { ((*args).as_i64(), (*args.add(1)).as_str()) };
+        // SAFETY: likewise.
+        if let Some(text) = plain_strftime(worker, (time, *of), unsafe { pattern.as_str() }) {
+            return text.map(|text| (Slot::str(text), false));
         }
     }
     if !is_worth_it(site) {
@@ -126,6 +134,17 @@ unsafe fn plain_cast(worker: &mut Worker, slot: Slot, (from, to): (SqlType, SqlT
         }
         _ => None,
     }
+}
+
+/// `strftime` of a date or timestamp without time zone that is finite; none of others.
+fn plain_strftime(worker: &mut Worker, (time, sql_type): (i64, SqlType), pattern: &str) -> Option<Result<Str>> {
+    let micros = match sql_type {
+        SqlType::Date => time.checked_mul(MICROS_PER_DAY).filter(|_| !date::is_infinite_date(time as i32))?,
+        SqlType::Timestamp => time,
+        _ => return None,
+    };
+    let made = worker.make(|text| date::strftime_to(text, micros, pattern).map(|()| true));
+    Some(made.map(|text| text.unwrap_or(Str::EMPTY)))
 }
 
 /// The number that digits with at most one point in them are, perhaps behind a minus.

@@ -126,6 +126,9 @@ impl ScalarFunction {
     pub const JSON_PATH_TEXT: Self = row("json_path_text");
     pub const HASH: Self = row("hash");
     pub const ISFINITE: Self = row("isfinite");
+    pub const TIME_BUCKET: Self = row("time_bucket");
+    pub const DATE_BIN: Self = row("date_bin");
+    pub const STRFTIME: Self = row("strftime");
     pub const DATE_IN_ISO: Self = row("date_in_iso");
     pub const ROUND_SECONDS: Self = row("round_seconds");
     pub const TS_MATCH: Self = row("ts_match_vq");

@@ -23,7 +23,7 @@ pub use arithmetic::{
     add_days, add_interval, age, date_diff, date_plus_interval, date_to_timestamp, from_epoch, months_between_dates,
     sub_interval, timestamp_diff, timestamp_to_date,
 };
-pub use bucket::{date_bin, diff, time_bucket, time_bucket_shifted};
+pub use bucket::{BUCKET_ORIGIN, date_bin, diff, time_bucket, time_bucket_shifted};
 pub use civil::{Civil, Moment, days_from_civil, days_in_month, is_leap_year, make_date, make_timestamp, plain_date};
 pub use field::{
     Field, NO_FIELD, extract_date, extract_interval, extract_timestamp, trunc_date, trunc_interval, trunc_timestamp,
@@ -41,7 +41,7 @@ pub use interval::{
 pub use interval_to_char::interval_to_char;
 pub use order::DateOrder;
 pub use parse::{names_zone, offset, parse_date, parse_time, parse_timestamp, parse_timestamptz};
-pub use strftime::{says_zone, strftime, strftime_moment, strptime, strptime_moment};
+pub use strftime::{says_zone, strftime, strftime_moment, strftime_to, strptime, strptime_moment};
 pub use time::{
     add_interval_in, add_micros, add_to_time, extract_time, interval_to_time, make_time, round_seconds, round_time,
     subtract_from_time, time_of_timestamp, time_to_interval, trunc_timestamp_in,

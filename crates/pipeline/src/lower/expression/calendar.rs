@@ -4,7 +4,7 @@
 use base::Result;
 use plan::{Expr, ExprKind};
 use types::ops::date::{self, Field};
-use types::{SqlType, Value};
+use types::{Interval, SqlType, Value};
 
 use super::Expressions;
 use super::range::{MICROS_PER_DAY, Range};
@@ -154,6 +154,20 @@ fn day_of_week(pipe: &mut Pipe, days: Var, more: i128) -> Var {
     remainder(pipe, since, 7, Range { low: 0, high: i64::MAX.into() })
 }
 
+/// The length of periods of `time_bucket` and `date_bin`, and a moment at which one begins, if both are constants.
+fn periods(args: &[Expr]) -> Option<(i128, i128)> {
+    let ExprKind::Const(Value::Interval(Interval { months: 0, days, micros })) = args.first()?.kind else {
+        return None;
+    };
+    let origin = match args.get(2).map(|origin| &origin.kind) {
+        None => date::BUCKET_ORIGIN,
+        Some(ExprKind::Const(Value::Timestamp(origin))) if !date::is_infinite(*origin) => *origin,
+        Some(_) => return None,
+    };
+    let length = i128::from(days) * MICROS_PER_DAY + i128::from(micros);
+    (0 < length && length <= i64::MAX.into()).then_some((length, origin.into()))
+}
+
 /// Whether the field of a day, or of a time of the day, is computed here.
 fn is_field(field: Field, of_time: bool) -> bool {
     use Field::{Day, DayOfWeek, Hour, IsoDayOfWeek, Minute, Month, Quarter, Year};
@@ -278,6 +292,28 @@ impl Expressions {
             value = with(pipe, Arithmetic::Add, value, micros);
         }
         Ok(Some(Sql { value, null: sql.null }))
+    }
+
+    /// Bounds of the beginnings of periods of any length, and these and their origin, if they are computed here.
+    pub(super) fn calendar_bucket_bounds(&self, args: &[Expr], sql_type: SqlType) -> Option<(Range, (i128, i128))> {
+        let input =
+            args.get(1).filter(|input| (input.sql_type, sql_type) == (SqlType::Timestamp, SqlType::Timestamp))?;
+        let (length, origin) = periods(args)?;
+        let Range { low, high } = self.calendar_bounds(input)?;
+        let is_near = low - length >= FIRST_DAY * MICROS_PER_DAY
+            && Range { low: low - origin, high: high - origin }.fits(Ty::I64);
+        is_near.then_some((Range { low: low - length, high }, (length, origin)))
+    }
+
+    /// The beginning of the period of any length in which a timestamp is, if it is computed here.
+    pub(super) fn calendar_bucket(&mut self, pipe: &mut Pipe, args: &[Expr], sql_type: SqlType) -> Result<Option<Sql>> {
+        let Some((bounds, (length, origin))) = self.calendar_bucket_bounds(args, sql_type) else { return Ok(None) };
+        let sql = self.scalar(pipe, &args[1])?;
+        let since = with(pipe, Arithmetic::Sub, sql.value, origin);
+        // The bounds begin a period earlier.
+        let bounds = Range { low: bounds.low + length - origin, high: bounds.high - origin };
+        let rest = remainder(pipe, since, length, bounds);
+        Ok(Some(Sql { value: pipe.wrapping(Arithmetic::Sub, sql.value, rest), null: sql.null }))
     }
 
     /// The beginning of a period of a timestamp, if it is one that is computed here.

@@ -56,6 +56,11 @@ impl Expressions {
                 self.direct(pipe, Callee::Scalar(F::LEFT), &[text.clone(), length.clone()], expr)
             }
             (F::SUBSTRING, [text, start, length]) => self.substring(pipe, text, start, Some(length), expr),
+            (F::TIME_BUCKET | F::DATE_BIN, _)
+                if let Some(begin) = self.calendar_bucket(pipe, args, expr.sql_type)? =>
+            {
+                Ok(begin)
+            }
             (F::DATE_TRUNC, [field, input]) => self.truncate(pipe, field, input, args, expr),
             (F::ABS, [input]) => self.abs(pipe, input, args, expr),
             (F::DATE_DIFF, [field, a, b])

@@ -151,6 +151,9 @@ impl Expressions {
             ExprKind::Call(F::BIT_AND, args) => self.range_of_bits(args),
             ExprKind::Call(F::EXTRACT, args) if expr.sql_type.is_decimal() => self.range_of_epoch(args, expr.sql_type),
             ExprKind::Call(F::EXTRACT, args) => self.range_of_field(args),
+            ExprKind::Call(F::TIME_BUCKET | F::DATE_BIN, args) => {
+                self.calendar_bucket_bounds(args, expr.sql_type).map(|(range, _)| range)
+            }
             ExprKind::Call(F::DATE_TRUNC, args) => self.range_of_beginnings(args, expr.sql_type),
             ExprKind::Call(F::NEGATE, args) => self.range(&args[0]).and_then(|r| Range::point(0).subtract(r)),
             ExprKind::Cast(input) if expr.sql_type.as_decimal().is_some() && input.sql_type.as_decimal().is_some() => {

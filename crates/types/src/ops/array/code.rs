@@ -178,6 +178,9 @@ pub fn write_word(to: &mut [u8], word: Option<i64>, physical: Physical) {
 }
 
 fn push_text(out: &mut Vec<u8>, text: &str) {
+    if text.bytes().all(|byte| byte > ESCAPE) {
+        return out.extend_from_slice(text.as_bytes());
+    }
     for &byte in text.as_bytes() {
         if byte <= ESCAPE {
             out.push(ESCAPE);

@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 use base::{Error, Result, SqlState, statement};
 
 use super::code::{finish, is_null, must_not_be_null};
-use super::{Elements, encode, push};
+use super::{Elements, encode, push, push_str};
 use crate::ops::cast::write_value;
 use crate::ops::string::{MAX_LENGTH, check_length};
 use crate::{SqlType, Value};
@@ -248,16 +248,24 @@ fn append_text(
 
 /// A text cut at each delimiter; into characters if that is NULL. Parts that are the text `null` become NULL.
 pub fn of_text(text: &str, delimiter: Option<&str>, null: Option<&str>) -> Result<Value> {
-    let mut out = Vec::new();
-    let mut part = |part: &str| {
-        let value = if Some(part) == null { Value::Null } else { Value::str(part) };
-        push(&mut out, &value, SqlType::Text)
+    // An element takes two bytes beside its text.
+    let mut out = Vec::with_capacity(text.len() + 32);
+    let mut part = |part: &str| match Some(part) == null {
+        true => push(&mut out, &Value::Null, SqlType::Text),
+        false => push_str(&mut out, part, SqlType::Text),
     };
     match delimiter {
         _ if text.is_empty() => {}
         None => text.char_indices().try_for_each(|(at, c)| part(&text[at..at + c.len_utf8()]))?,
         Some("") => part(text)?,
-        Some(delimiter) => text.split(delimiter).try_for_each(part)?,
+        Some(delimiter) => {
+            // What preparing a search takes is more than most texts are long.
+            let mut chars = delimiter.chars();
+            match (chars.next(), chars.next()) {
+                (Some(one), None) => text.split(one).try_for_each(part)?,
+                _ => text.split(delimiter).try_for_each(part)?,
+            }
+        }
     }
     finish(out)
 }

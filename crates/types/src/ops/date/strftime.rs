@@ -43,7 +43,13 @@ fn unknown(letter: char, short: bool) -> Error {
 
 /// `strftime(timestamp, pattern)`
 pub fn strftime(value: i64, pattern: &str) -> Result<String> {
-    shown(value, pattern, "+00", "")
+    let mut out = String::with_capacity(pattern.len() + 16);
+    strftime_to(&mut out, value, pattern).map(|()| out)
+}
+
+/// The same, written behind what is in the string.
+pub fn strftime_to(out: &mut String, value: i64, pattern: &str) -> Result<()> {
+    show(out, value, pattern, ("+00", ""))
 }
 
 /// `strftime` of a moment, in a zone of that name.
@@ -58,32 +64,51 @@ pub fn strftime_moment(moment: i64, pattern: &str, zone: &str) -> Result<String>
         0 => format!("{sign}{:02}", minutes / 60),
         rest => format!("{sign}{:02}:{rest:02}", minutes / 60),
     };
-    shown(local, pattern, &offset, zone)
+    let mut out = String::new();
+    show(&mut out, local, pattern, (&offset, zone)).map(|()| out)
 }
 
-/// A local time in the form of a pattern.
-fn shown(value: i64, pattern: &str, offset: &str, zone: &str) -> Result<String> {
+/// Writes a local time in the form of a pattern.
+fn show(out: &mut String, value: i64, pattern: &str, (offset, zone): (&str, &str)) -> Result<()> {
     if super::is_infinite(value) {
-        return Ok(super::format_timestamp(value));
+        out.push_str(&super::format_timestamp(value));
+        return Ok(());
     }
     let moment = Moment::from_micros(value);
-    let (mut out, mut rest) = (String::with_capacity(pattern.len() + 16), pattern);
+    let mut rest = pattern;
     while !rest.is_empty() {
         match next_part(&mut rest)? {
             Part::Text(text) => out.push_str(text),
             Part::Item('z', false) => out.push_str(offset),
             Part::Item('Z', false) => out.push_str(zone),
-            Part::Item(letter, short) => write_item(&mut out, &moment, letter, short)?,
+            Part::Item(letter, short) => write_item(out, &moment, letter, short)?,
         }
         check_length(out.len())?;
     }
-    Ok(out)
+    Ok(())
+}
+
+/// Writes a number with so many digits at least.
+fn write_number(out: &mut String, number: i64, width: usize) {
+    const MOST: usize = 10;
+    if !(0..10i64.pow(MOST as u32 - 1)).contains(&number) {
+        let _ = write!(out, "{number:0width$}");
+        return;
+    }
+    let (mut digits, mut at, mut left) = ([b'0'; MOST], MOST, number as u32);
+    while left > 0 {
+        at -= 1;
+        digits[at] = b'0' + (left % 10) as u8;
+        left /= 10;
+    }
+    let first = at.min(MOST - width.max(1));
+    digits[first..].iter().for_each(|&digit| out.push(digit.into()));
 }
 
 fn write_item(out: &mut String, moment: &Moment, letter: char, short: bool) -> Result<()> {
     let field = |field| extract_date(field, moment.days);
     let (month, year) = (moment.date.month as usize - 1, i64::from(moment.date.year));
-    let weekday = field(Field::IsoDayOfWeek)? as usize - 1;
+    let weekday = || field(Field::IsoDayOfWeek).map(|day| day as usize - 1);
     let (number, width) = match letter {
         'd' => (moment.date.day.into(), 2),
         'm' => (moment.date.month.into(), 2),
@@ -102,13 +127,13 @@ fn write_item(out: &mut String, moment: &Moment, letter: char, short: bool) -> R
         'u' => (field(Field::IsoDayOfWeek)?, 1),
         // Weeks from the first Sunday, or Monday, of the year on.
         'U' => ((field(Field::DayOfYear)? + 6 - field(Field::DayOfWeek)?) / 7, 2),
-        'W' => ((field(Field::DayOfYear)? + 6 - weekday as i64) / 7, 2),
+        'W' => ((field(Field::DayOfYear)? + 6 - weekday()? as i64) / 7, 2),
         'V' => (field(Field::Week)?, 2),
         'G' => (field(Field::IsoYear)?, 4),
         _ => {
             let text = match letter {
-                'a' => &DAYS[weekday][..3],
-                'A' => DAYS[weekday],
+                'a' => &DAYS[weekday()?][..3],
+                'A' => DAYS[weekday()?],
                 'b' | 'h' => &MONTHS[month][..3],
                 'B' => MONTHS[month],
                 'p' if moment.hour < 12 => "AM",
@@ -123,7 +148,7 @@ fn write_item(out: &mut String, moment: &Moment, letter: char, short: bool) -> R
         }
     };
     let width = if short { 0 } else { width };
-    let _ = write!(out, "{number:0width$}");
+    write_number(out, number, width);
     Ok(())
 }
 
