@@ -143,6 +143,16 @@ pub trait PieceReader: Send {
     /// Goes on for about half a millisecond, whatever the piece holds: the text of a single record or the values of a
     /// page are the least. Not called again after the end or an error.
     fn step(&mut self) -> Result<Step>;
+
+    /// Chunks are only wanted if rows of these columns, given by their places among those that are read, pass the test of
+    /// [`step_if`](Self::step_if). Said before the first step; a reader may read them before the others, and is free not to.
+    fn ask_first(&mut self, _columns: &[usize]) {}
+
+    /// As [`step`](Self::step). If the reader has read the columns that it is to ask first of some rows, `admits` is shown them,
+    /// and says whether any of the rows may be wanted: if not, nothing else is read of them.
+    fn step_if(&mut self, _admits: &mut dyn FnMut(&Chunk) -> Result<bool>) -> Result<Step> {
+        self.step()
+    }
 }
 
 /// A piece of which no row is wanted.

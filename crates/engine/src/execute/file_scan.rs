@@ -34,6 +34,8 @@ pub(super) struct FileTasks {
     pieces: Arc<Pieces<Option<Held>>>,
     delivered: Delivered,
     narrowing: Narrowing,
+    /// Columns that decide whether others are read.
+    asked: Vec<usize>,
     /// Of tasks that are the first ones.
     first: Option<Arc<First>>,
 }
@@ -136,13 +138,18 @@ impl FileTasks {
         let (_, codes) = source_columns(&query, pipeline);
         // A file's chunks have no codes.
         let codes = (!codes.is_empty()).then(Vec::new);
-        let place = move |column: &SourceColumn| {
+        let place = |column: &SourceColumn| {
             fields.iter().position(|&f| f == column.attribute).expect("a column of the source is read")
         };
+        let columns = fields.len();
         let read = delivered(&query, pipeline, &place);
         let narrowing = Narrowing::new(query.clone(), pipeline, predicates, place);
+        let mut asked = narrowing.asked();
+        if asked.len() == columns {
+            asked.clear();
+        }
         let feed = Feed::new(query, pipeline, ranges, cut);
-        Self { feed, pieces, delivered: Delivered { read, codes }, narrowing, first }
+        Self { feed, pieces, delivered: Delivered { read, codes }, narrowing, asked, first }
     }
 
     /// Runs rows of a chunk, as many as the time allows, and returns how many these were.
@@ -162,6 +169,15 @@ impl FileTasks {
             piece.held = Some(held);
         }
         Ok(done)
+    }
+
+    /// The piece that a morsel begins with.
+    fn begin(&self, morsel: Morsel) -> Result<Piece<Option<Held>>> {
+        let mut piece = self.pieces.take(morsel)?;
+        if !self.asked.is_empty() {
+            piece.reader.ask_first(&self.asked);
+        }
+        Ok(piece)
     }
 
     /// Whether the others may go on from here, of tasks that are the first.
@@ -184,7 +200,7 @@ impl TaskSet for FileTasks {
     }
 
     fn run(&self, worker: WorkerId, morsel: Morsel) -> Result<Progress> {
-        let mut piece = self.pieces.take(morsel)?;
+        let mut piece = self.begin(morsel)?;
         let slice = self.feed.slice();
         let rest = |piece| Morsel { end: morsel.end, ..self.pieces.put(piece) };
         loop {
@@ -199,7 +215,7 @@ impl TaskSet for FileTasks {
                     return Ok(self.stop_at(self.pieces.put(piece).begin));
                 }
             } else {
-                match piece.reader.step()? {
+                match piece.reader.step_if(&mut |asked| Ok(self.narrowing.admits(&self.asked, asked)))? {
                     Step::Chunk(chunk) => {
                         let _charged = self.feed.query.budget.reserve(chunk.bytes(), "file")?;
                         piece.held = Some(Held { reader: ChunkReader::of(chunk), done: 0, paused: None, _charged });
@@ -222,7 +238,7 @@ impl TaskSet for FileTasks {
                         if self.is_enough(0, 1) {
                             return Ok(self.stop_at(numbers.end));
                         }
-                        piece = self.pieces.take(Morsel { begin: numbers.end, end: morsel.end })?;
+                        piece = self.begin(Morsel { begin: numbers.end, end: morsel.end })?;
                     }
                 }
             }

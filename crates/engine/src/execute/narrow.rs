@@ -8,8 +8,8 @@ use base::ids::Id;
 use pipeline::ir::{FirstKey, PipelineId, Source as IrSource, SourceColumn, StateId};
 use runtime::threshold::{Needed, Threshold};
 use scheduler::WorkerId;
-use storage::{Comparison, ScanOp, ScanPredicate, Snapshot};
-use types::{SqlType, Value};
+use storage::{ChunkReader, Comparison, ScanOp, ScanPredicate, Scratch, Snapshot, WINDOW};
+use types::{Chunk, SqlType, Value};
 
 use super::Query;
 
@@ -56,6 +56,33 @@ impl Narrowing {
         });
         let narrowed = Mutex::new(Narrowed { version: 0, predicates: own.clone(), or_null: false });
         Self { query, key, own, narrowed }
+    }
+
+    /// The attributes that decide which rows are left out, each once.
+    pub fn asked(&self) -> Vec<usize> {
+        let of_key = self.key.iter().map(|key| key.attribute);
+        let mut asked: Vec<usize> = of_key.chain(self.own.iter().map(|predicate| predicate.attribute)).collect();
+        asked.sort_unstable();
+        asked.dedup();
+        asked
+    }
+
+    /// Whether rows with these values of the attributes that decide, in [their](Self::asked) order, may be wanted now.
+    pub fn admits(&self, asked: &[usize], chunk: &Chunk) -> bool {
+        let place = |attribute: usize| asked.iter().position(|&of| of == attribute).expect("it is one of those");
+        let (reader, mut scratch) = (ChunkReader::of(chunk.clone()), Scratch::default());
+        let predicates = self.predicates(|attribute| reader.may_be_null(place(attribute)));
+        let here = |of: &ScanPredicate| {
+            let mut here = of.clone();
+            here.attribute = place(of.attribute);
+            here
+        };
+        let predicates: Arc<[ScanPredicate]> = predicates.iter().map(here).collect();
+        let Some(predicates) = reader.applicable(&predicates, &mut scratch) else { return false };
+        let mut selection = [0; WINDOW];
+        let windows = (0..reader.rows()).step_by(WINDOW).map(|from| from..(from + WINDOW).min(reader.rows()));
+        predicates.is_empty()
+            || windows.into_iter().any(|rows| reader.scan(rows, &predicates, &mut scratch, &mut selection) > 0)
     }
 
     /// Whether any row may be left out.

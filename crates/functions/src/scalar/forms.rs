@@ -5,6 +5,7 @@ use types::{SqlType, Value};
 
 use super::{Scalar, over, rule, text};
 use crate::Parameter::{BigInt, Bool, Integer, Text};
+use crate::Typed;
 
 /// What stands between the parts of a path, if nobody says it.
 const BOTH: &str = "both_slash";
@@ -152,7 +153,8 @@ pub(super) const ROWS: &[Scalar] = &[
         |c| Ok(Value::Int(string::first_code_point(c.text(0)?))),
         "The number of the first character; -1 of the empty text.",
         ("unicode('âbcd')", "226"),
-    ),
+    )
+    .typed(Typed::Number(string::first_code_point)),
     Scalar::new(
         "format_bytes",
         &["format_bytes", "formatreadablesize"],

@@ -134,6 +134,34 @@ impl FlatColumn {
         Ok(Some(batch.finish(self.dictionary.as_ref())))
     }
 
+    /// Passes over rows. Pages of nothing else are not even unpacked.
+    pub fn skip(&mut self, rows: usize) -> Result<(), Failure> {
+        let mut left = rows.min(self.rows);
+        self.rows -= left;
+        while left > 0 {
+            if let Some(current) = self.page.as_ref().filter(|current| current.page.rows > 0) {
+                // What is in between has to be read to come to what is behind it.
+                let some = left.min(current.page.rows);
+                self.append(some, &mut Batch::new(self.sql_type))?;
+                left -= some;
+                continue;
+            }
+            // Each row has a level, or is a value.
+            let next = self.pages.peek_next_page()?;
+            match next.filter(|page| !page.is_dict).and_then(|page| page.num_rows.or(page.num_levels)) {
+                Some(rows) if (1..=left).contains(&rows) => {
+                    self.pages.skip_next_page()?;
+                    self.has_begun = true;
+                    self.page = None;
+                    left -= rows;
+                }
+                _ if !self.next_page()? => break,
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
     fn next_page(&mut self) -> Result<bool, Failure> {
         if self.page.as_ref().is_some_and(|current| current.page.rows == 0) {
             self.page = None;

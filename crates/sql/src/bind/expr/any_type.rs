@@ -56,6 +56,17 @@ impl Binder<'_> {
             texts.push(cast_to(shown(padded(value)), SqlType::Text)?);
         }
         let separator = texts.remove(0);
+        if let ExprKind::Const(Value::Str(_)) = separator.kind {
+            // Each text behind a separator, or nothing; then the first separator goes.
+            let with =
+                |text| Expr::new(ExprKind::Call(ScalarFunction::CONCAT, vec![separator.clone(), text]), SqlType::Text);
+            let parts = texts.into_iter().map(|text| self.or_text(with(text).at(position), "")).collect();
+            let length = call("length", vec![separator.clone()], position)?;
+            let one = Expr::constant(Value::Int(1), SqlType::Integer);
+            let first =
+                Expr::new(ExprKind::Call(ScalarFunction::ADD, vec![length, one]), SqlType::Integer).at(position);
+            return call("substring", vec![concatenated(parts, position), first], position);
+        }
         let array = self.array_of_elements(texts, SqlType::Text, position)?;
         call("array_to_string", vec![array, separator], position)
     }
@@ -73,20 +84,7 @@ impl Binder<'_> {
             }
             parts.push(text);
         }
-        // Neighbours in pairs, then the pairs: a shallow tree, which copies each byte log(n) times instead of n times.
-        while parts.len() > 1 {
-            let mut left = parts.into_iter();
-            parts = Vec::with_capacity(left.len().div_ceil(2));
-            while let Some(a) = left.next() {
-                parts.push(match left.next() {
-                    Some(b) => {
-                        Expr::new(ExprKind::Call(ScalarFunction::CONCAT, vec![a, b]), SqlType::Text).at(position)
-                    }
-                    None => a,
-                });
-            }
-        }
-        Ok(parts.pop().unwrap_or_else(empty))
+        Ok(concatenated(parts, position))
     }
 
     /// `quote_literal(value)`, or `quote_nullable(value)`.
@@ -129,4 +127,20 @@ fn shown(value: Expr) -> Expr {
     let branches = vec![(value, letter("t")), (is_false, letter("f"))];
     let otherwise = Box::new(Expr::constant(Value::Null, SqlType::Text));
     Expr::new(ExprKind::Case { branches, otherwise }, SqlType::Text)
+}
+
+/// Texts one behind the other.
+fn concatenated(mut parts: Vec<Expr>, position: Option<u32>) -> Expr {
+    // Neighbours in pairs, then the pairs: a shallow tree, which copies each byte log(n) times instead of n times.
+    while parts.len() > 1 {
+        let mut left = parts.into_iter();
+        parts = Vec::with_capacity(left.len().div_ceil(2));
+        while let Some(a) = left.next() {
+            parts.push(match left.next() {
+                Some(b) => Expr::new(ExprKind::Call(ScalarFunction::CONCAT, vec![a, b]), SqlType::Text).at(position),
+                None => a,
+            });
+        }
+    }
+    parts.pop().unwrap_or_else(|| Expr::constant(Value::str(""), SqlType::Text))
 }
