@@ -19,7 +19,9 @@ enum Part<'p> {
 
 /// The next part of a pattern, which is not empty.
 fn next_part<'p>(pattern: &mut &'p str) -> Result<Part<'p>> {
-    let (text, rest) = pattern.split_at(pattern.find('%').unwrap_or(pattern.len()));
+    // Texts between are short.
+    let percent = pattern.bytes().position(|byte| byte == b'%');
+    let (text, rest) = pattern.split_at(percent.unwrap_or(pattern.len()));
     if !text.is_empty() {
         *pattern = rest;
         return Ok(Part::Text(text));
@@ -102,7 +104,7 @@ fn write_number(out: &mut String, number: i64, width: usize) {
         left /= 10;
     }
     let first = at.min(MOST - width.max(1));
-    digits[first..].iter().for_each(|&digit| out.push(digit.into()));
+    out.push_str(std::str::from_utf8(&digits[first..]).unwrap_or_default());
 }
 
 fn write_item(out: &mut String, moment: &Moment, letter: char, short: bool) -> Result<()> {
