@@ -406,7 +406,8 @@ pub const SETTINGS: &[Setting] = &[
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
     values: BTreeMap<&'static str, String>,
-    change_plans: bool,
+    /// 0 where plans are made as they are for everybody; another number for each other list of values.
+    plans: u64,
 }
 
 impl Settings {
@@ -428,15 +429,14 @@ impl Settings {
             Some(value) => self.values.insert(setting.name, value),
             None => self.values.remove(setting.name),
         };
-        self.change_plans = plans::change(&self.values);
+        self.plans = plans::number(&self.values);
     }
     /// They are what they were then; a trace goes on.
     pub(crate) fn restore(&mut self, then: Self) {
         let trace = self.values.remove_entry("trace");
-        self.values = then.values;
+        (self.values, self.plans) = (then.values, then.plans);
         self.values.remove("trace");
         self.values.extend(trace);
-        self.change_plans = plans::change(&self.values);
     }
     /// What is set of those of a scope, by name.
     pub(crate) fn of(&self, scope: Scope) -> impl Iterator<Item = (&'static Setting, &str)> {
@@ -457,7 +457,11 @@ impl Settings {
     }
     /// Whether plans are made as they are for everybody, so that those of others hold here.
     pub(crate) fn plans_as_usual(&self) -> bool {
-        !self.change_plans
+        self.plans == 0
+    }
+    /// A number that is another one whenever what is planned, or how values are shown and read, may be.
+    pub(crate) fn of_plans(&self) -> u64 {
+        self.plans
     }
     /// How queries are optimised.
     pub(crate) fn of_optimizer(&self) -> optimizer::Settings {

@@ -440,6 +440,10 @@ fn start_prepared(
     prepared: &PreparedStatement,
     parameters: &[(Value, SqlType)],
 ) -> Result<QueryResult> {
+    // Parameters that were declared need not stand in the text.
+    let used =
+        if parameters.len() <= prepared.parameter_types().len() { prepared.parsed().parameters() } else { usize::MAX };
+    let parameters = &parameters[..parameters.len().min(used)];
     let text = prepared.known().text(parameters).filter(|_| plans_as_usual(environment));
     if text.is_some()
         && let Some(result) =

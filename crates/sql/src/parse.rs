@@ -143,6 +143,11 @@ pub struct Parsed {
 }
 
 impl Parsed {
+    /// The highest number of a parameter in it.
+    pub fn parameters(&self) -> usize {
+        self.placeholders.count
+    }
+
     /// A statement that nothing travels beside.
     fn of(ast: Ast, positions: Positions, text: &str) -> Self {
         let (placeholders, insert, like, locks, subscripts) = Default::default();

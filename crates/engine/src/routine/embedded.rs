@@ -49,6 +49,8 @@ impl Deref for Known<'_> {
 /// What it takes to run.
 struct Ready {
     catalogs: [Weak<CatalogSnapshot>; 2],
+    /// Under settings with this number: zones and orders of dates are part of what is bound.
+    settings: u64,
     /// Records, and the columns that they had.
     shapes: Vec<(usize, Arc<[Field]>)>,
     way: Way,
@@ -201,7 +203,10 @@ impl Embedded {
         frame: &[Slot],
         is_expression: bool,
     ) -> Result<Known<'_>> {
-        let holds = |known: &Ready| environment.has_catalogs(&known.catalogs) && known.holds(frame);
+        let settings = environment.settings.of_plans();
+        let holds = |known: &Ready| {
+            known.settings == settings && environment.has_catalogs(&known.catalogs) && known.holds(frame)
+        };
         if let Some(known) = self.ready.get() {
             if holds(known) {
                 return Ok(Known::First(known));
@@ -216,7 +221,7 @@ impl Embedded {
         let seen = Seen::new(&self.scope, variables, frame);
         let way = stack::with_room(levels, || self.way(environment, &seen, is_expression))??;
         let shapes = seen.shapes.into_inner();
-        let ready = Ready { catalogs: catalogs.each_ref().map(Arc::downgrade), shapes, way };
+        let ready = Ready { catalogs: catalogs.each_ref().map(Arc::downgrade), settings, shapes, way };
         if let Err(ready) = self.ready.set(Box::new(ready)) {
             let ready = Arc::new(*ready);
             *self.again.lock().unwrap_or_else(PoisonError::into_inner) = Some(ready.clone());

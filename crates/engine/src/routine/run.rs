@@ -32,6 +32,8 @@ pub(super) struct Runner<'e> {
     pub program: Arc<Program>,
     pub frame: Vec<Slot>,
     pub zone: Zone,
+    /// Of these settings.
+    settings: u64,
     pub token: CancelToken,
     /// Whether it may end the transaction that it is in: CALL outside of one.
     pub may_end: bool,
@@ -58,7 +60,7 @@ impl<'e> Runner<'e> {
         arguments: Vec<Value>,
         may_end: bool,
     ) -> Result<Self> {
-        let zone = environment.settings.time_zone();
+        let (zone, settings) = (environment.settings.time_zone(), environment.settings.of_plans());
         let token = environment.call.token();
         let columns = program.columns.clone();
         let mut runner = Self {
@@ -66,6 +68,7 @@ impl<'e> Runner<'e> {
             frame: Vec::with_capacity(program.variables.len()),
             program,
             zone,
+            settings,
             token,
             may_end,
             guards: 0,
@@ -207,7 +210,17 @@ impl<'e> Runner<'e> {
 
     /// The value and type of an expression.
     pub fn value(&mut self, expression: &Embedded) -> Result<(Value, SqlType)> {
-        expression.value(self.environment, &self.program.variables, &self.frame)
+        let value = expression.value(self.environment, &self.program.variables, &self.frame);
+        self.look_at_settings();
+        value
+    }
+
+    /// What has just run may have changed them.
+    fn look_at_settings(&mut self) {
+        let settings = self.environment.settings.of_plans();
+        if self.settings != settings {
+            (self.settings, self.zone) = (settings, self.environment.settings.time_zone());
+        }
     }
 
     /// Whether a condition is true.
@@ -234,6 +247,7 @@ impl<'e> Runner<'e> {
     /// Runs a statement of SQL.
     pub fn statement(&mut self, sql: &Embedded) -> Result<QueryResult> {
         let result = sql.run(self.environment, &self.program.variables, &self.frame);
+        self.look_at_settings();
         result.map_err(|error| error.context(format!("SQL statement \"{}\"", sql.text)))
     }
 

@@ -1,6 +1,7 @@
 //! Which settings leave plans as they are.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What says how plans are run, or is none of their business.
 const HARMLESS: &[&str] = &[
@@ -32,8 +33,12 @@ const HARMLESS: &[&str] = &[
     "worker_limit",
 ];
 
-/// Whether some of the settings change how plans are made: those of others do not hold then.
-pub(super) fn change(values: &BTreeMap<&'static str, String>) -> bool {
+/// 0 if none of the settings change how plans are made: those of others hold then. Else a number that no other settings have.
+pub(super) fn number(values: &BTreeMap<&'static str, String>) -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
     let keeps = |(name, value): (&&'static str, &String)| *name == "plan_cache_mode" && value != "force_custom_plan";
-    !values.iter().all(|setting| HARMLESS.contains(setting.0) || keeps(setting))
+    match values.iter().all(|setting| HARMLESS.contains(setting.0) || keeps(setting)) {
+        true => 0,
+        false => NEXT.fetch_add(1, Ordering::Relaxed),
+    }
 }

@@ -140,6 +140,12 @@ pub(super) fn accumulators_of(
         F::BitOr => vec![seen(make(Kind::Bits(Logic::Or), argument_type))],
         F::BitXor => vec![seen(make(Kind::Bits(Logic::Xor), argument_type))],
         F::AnyValue => vec![seen(make(Kind::Any, argument_type))],
+        F::ArgMin | F::ArgMax if is_null_of_none(&arguments, nullable) => {
+            // The value is the same of whichever row it is: that is what `first` asks of a column without NULL.
+            let mut any = seen(make(Kind::Any, argument_type));
+            any.arguments.truncate(1);
+            vec![any]
+        }
         F::ArgMin => vec![seen(make(Kind::ArgMin, argument_type))],
         F::ArgMax => vec![seen(make(Kind::ArgMax, argument_type))],
         F::ApproxCountDistinct => vec![make(Kind::Distinct, SqlType::BigInt)],
@@ -162,6 +168,12 @@ pub(super) fn accumulators_of(
             None => vec![make(Kind::Moments, SqlType::Double)],
         },
     }
+}
+
+/// Whether a value is asked that says whether something is NULL that never is, of some row.
+fn is_null_of_none(arguments: &[Expr], nullable: &dyn Fn(&Expr) -> bool) -> bool {
+    let [value, key] = arguments else { return false };
+    matches!(&value.kind, ExprKind::IsNull(of) if !nullable(of)) && !nullable(key)
 }
 
 /// Drops the numbers behind the first few arguments that are 0 for each row, and so order nothing.

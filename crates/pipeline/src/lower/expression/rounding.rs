@@ -38,10 +38,7 @@ fn in_units(pipe: &mut Pipe, value: Var, unit: i128, function: FloatFunction) ->
 
 /// A decimal as a number of greater units, of a layout.
 pub(super) fn fewer_digits(pipe: &mut Pipe, sql: Sql, (unit, function): (i128, FloatFunction), layout: Ty) -> Sql {
-    let value = match pipe.ty(sql.value) {
-        Ty::I128 => pipe.let_(Ty::I64, Operation::Convert(Conversion::Cut, sql.value, Ty::I64, None)),
-        _ => pipe.widen(sql.value, Ty::I64),
-    };
+    let value = pipe.widen(sql.value, Ty::I64);
     let value = in_units(pipe, value, unit, function);
     let value = match layout {
         Ty::I64 => value,

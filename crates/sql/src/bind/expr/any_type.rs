@@ -53,7 +53,9 @@ impl Binder<'_> {
         for argument in arguments {
             let value = self.expr(argument)?;
             let value = self.named_if_registered(value)?;
-            texts.push(cast_to(shown(padded(value)), SqlType::Text)?);
+            // The separator is a text, the others are shown as they are.
+            let value = if texts.is_empty() { value } else { padded(value) };
+            texts.push(cast_to(shown(value), SqlType::Text)?);
         }
         let separator = texts.remove(0);
         if let ExprKind::Const(Value::Str(_)) = separator.kind {
