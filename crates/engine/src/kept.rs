@@ -174,21 +174,7 @@ impl Kept {
         }
     }
 
-    /// Runs the statement by its short plan. None: nothing has happened, and it has to be run in another way.
-    pub(super) fn run_short(
-        &self,
-        environment: &Environment,
-        columns: &Arc<[Field]>,
-        arguments: Vec<Value>,
-        looked_after: bool,
-    ) -> Option<Result<QueryResult>> {
-        match self.needs(environment, &arguments)? {
-            Ok(()) => self.short_way(environment, columns, arguments, looked_after),
-            Err(error) => Some(Err(error)),
-        }
-    }
-
-    /// The same, once that is told.
+    /// Runs the statement by its short plan, once that is told. None: nothing has happened, and it has to be run in another way.
     fn short_way(
         &self,
         environment: &Environment,

@@ -96,9 +96,6 @@ fn call(site: &Site, arguments: &[Value]) -> Result<Value> {
 unsafe fn plain_cast(worker: &mut Worker, slot: Slot, (from, to): (SqlType, SqlType)) -> Option<Result<Slot>> {
     match (from, to) {
         (_, SqlType::Text) if from.physical() != Physical::Str => {
-            if let Some(text) = cast::short_text(slot.as_i64(), from) {
-                return Some(Ok(Slot::str(text)));
-            }
             // SAFETY: as the caller promises.
             let value = unsafe { value_of(slot, from) };
             let made = worker.make(|text| {

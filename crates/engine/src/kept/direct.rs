@@ -33,9 +33,9 @@ enum Argument {
 
 /// The short plan by which a statement runs directly, once one is known.
 #[derive(Default)]
-pub(crate) struct LastRun(OnceLock<Direct>);
+pub(crate) struct FirstRun(OnceLock<Direct>);
 
-impl LastRun {
+impl FirstRun {
     /// How it is run directly, if that is known.
     pub fn direct(&self) -> Option<&Direct> {
         self.0.get()
@@ -81,7 +81,11 @@ impl Direct {
         if self.closed.iter().any(|(number, value)| !parameter(*number).is_identical(value)) {
             return None;
         }
-        self.kept.run_short(environment, &self.columns, self.arguments(parameter)?, false)
+        let arguments = self.arguments(parameter)?;
+        match self.kept.needs(environment, &arguments)? {
+            Ok(()) => self.kept.short_way(environment, &self.columns, arguments, false),
+            Err(error) => Some(Err(error)),
+        }
     }
 
     fn arguments(&self, parameter: &dyn Fn(usize) -> Value) -> Option<Vec<Value>> {

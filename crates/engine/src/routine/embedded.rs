@@ -1,5 +1,5 @@
-//! A piece of SQL in a program: what it takes to run it is found when it runs first, and again when the catalog has changed or
-//! a record has other columns.
+//! A piece of SQL in a program: what it takes to run it is found when it runs first, and again when the catalog has changed, a
+//! record has other columns, or settings that are part of what is bound are others.
 
 use std::ops::Deref;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
@@ -15,7 +15,7 @@ use super::rows::call_in;
 use super::scope::{Reference, Scope, Seen, Slot, Variable};
 use super::{called, run_routine};
 use crate::environment::Environment;
-use crate::kept::direct::LastRun;
+use crate::kept::direct::FirstRun;
 use crate::resolver::Resolver;
 use crate::{PreparedStatement, QueryResult, text};
 
@@ -61,7 +61,7 @@ enum Way {
     /// An expression over variables.
     Expression(RowExpr<Reference>, Vec<(ColumnId, Reference)>),
     /// A statement with parameters.
-    Statement(Box<PreparedStatement>, Vec<(Reference, SqlType)>, LastRun),
+    Statement(Box<PreparedStatement>, Vec<(Reference, SqlType)>, FirstRun),
     /// CALL: what of, and with what.
     Call(Arc<Routine>, Vec<Expr>, Vec<(ColumnId, Reference)>),
     /// A statement that has no parameters, as it stands, or one that is not prepared.
@@ -266,7 +266,7 @@ impl Embedded {
             return Ok(Way::Text(within.prepare.text, parameters));
         }
         let prepared = PreparedStatement::new(within.prepare, String::new())?;
-        Ok(Way::Statement(Box::new(prepared), parameters, LastRun::default()))
+        Ok(Way::Statement(Box::new(prepared), parameters, FirstRun::default()))
     }
 }
 

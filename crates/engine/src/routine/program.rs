@@ -4,7 +4,6 @@ use std::collections::HashMap;
 use std::sync::{Arc, Weak};
 
 use catalog::{CatalogSnapshot, Field, Routine};
-
 use types::SqlType;
 
 use super::embedded::Embedded;

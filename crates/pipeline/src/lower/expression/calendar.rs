@@ -16,10 +16,10 @@ const SINCE_MARCH_0: i128 = 719_468;
 /// The first day of year 1.
 const FIRST_DAY: i128 = -719_162;
 const MICROS_PER_HOUR: i128 = 3_600_000_000;
-const MICROS_PER_MINUTE: i128 = 60_000_000;
+pub(super) const MICROS_PER_MINUTE: i128 = 60_000_000;
 
 /// What remains of a division by a positive constant, never negative, as bounds allow.
-fn remainder(pipe: &mut Pipe, of: Var, unit: i128, bounds: Range) -> Var {
+pub(super) fn remainder(pipe: &mut Pipe, of: Var, unit: i128, bounds: Range) -> Var {
     let unit = pipe.int(unit, Ty::I64);
     let rest = pipe.let_(Ty::I64, Operation::Remainder(of, unit, None));
     if bounds.low >= 0 {

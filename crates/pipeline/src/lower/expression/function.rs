@@ -10,6 +10,7 @@ use types::{SqlType, Value};
 
 use super::Expressions;
 use super::arithmetic::{check_finite, date_to_timestamp, narrow};
+use super::calendar::{MICROS_PER_MINUTE, remainder};
 use super::range::{Range, constant_field};
 use crate::ir::{Arithmetic, Callee, Compare, Conversion, FloatFunction, FloatOp, Logic, Operation, Ty};
 use crate::lower::pipe::{Pipe, Sql};
@@ -297,11 +298,12 @@ impl Expressions {
         // As many digits as the decimal has; or those that a double has exactly.
         let is_double = expr.sql_type == SqlType::Double;
         let most: i128 = if is_double { 1 << 53 } else { 999_999_999_999_999_999 };
-        if !self.range(input).is_some_and(|range| range.low >= -most && range.high <= most) {
-            return Ok(None);
+        let range = self.range(input).filter(|range| range.low >= -most && range.high <= most);
+        let Some(range) = range else { return Ok(None) };
+        let mut micros = self.scalar(pipe, input)?;
+        if field != Field::Epoch {
+            micros.value = remainder(pipe, micros.value, MICROS_PER_MINUTE, range);
         }
-        let sql = self.scalar(pipe, input)?;
-        let micros = if field == Field::Epoch { sql } else { self.since_minute(pipe, sql, expr)? };
         if !is_double {
             return Ok(Some(micros));
         }
@@ -309,17 +311,6 @@ impl Expressions {
         let second = pipe.float(1e6, Ty::F64);
         let value = pipe.let_(Ty::F64, Operation::Float(FloatOp::Div, value, second, None));
         Ok(Some(Sql { value, null: micros.null }))
-    }
-
-    /// The microseconds of a finite timestamp since its minute.
-    fn since_minute(&mut self, pipe: &mut Pipe, sql: Sql, expr: &Expr) -> Result<Sql> {
-        self.strict(pipe, &[sql], |p| {
-            let (minute, zero) = (p.int(60_000_000, Ty::I64), p.int(0, Ty::I64));
-            let rest = p.let_(Ty::I64, Operation::Remainder(sql.value, minute, expr.position));
-            let is_before = p.compare(Compare::Lt, rest, zero);
-            let later = p.wrapping(Arithmetic::Add, rest, minute);
-            p.let_(Ty::I64, Operation::Select(is_before, later, rest))
-        })
     }
 
     fn truncate(&mut self, pipe: &mut Pipe, field: &Expr, input: &Expr, args: &[Expr], expr: &Expr) -> Result<Sql> {

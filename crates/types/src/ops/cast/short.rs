@@ -95,12 +95,6 @@ impl ShortForm {
     }
 }
 
-/// The text of a value of a type, if it is one of those, and short.
-#[inline]
-pub fn short_text(number: i64, sql_type: SqlType) -> Option<Str> {
-    ShortForm::of(sql_type)?.text(number)
-}
-
 /// Bytes of a text, which is written from its end.
 #[derive(Clone, Copy)]
 struct Backwards {
@@ -211,7 +205,7 @@ mod tests {
                 (Value::Date(days % 4_000_000), SqlType::Date, (days % 4_000_000).into()),
             ] {
                 let known = format_value(&value, sql_type);
-                match short_text(number, sql_type) {
+                match ShortForm::of(sql_type).and_then(|form| form.text(number)) {
                     // SAFETY: it is a header.
                     Some(text) => assert_eq!(unsafe { text.as_str() }, known),
                     None => assert!(known.len() > Str::INLINE || sql_type != SqlType::BigInt, "{known}"),
