@@ -137,7 +137,8 @@ impl Outcome {
 struct End {
     outcome: Outcome,
     after: Duration,
-    work: Work,
+    /// None if it had no job: then what it took is known without.
+    work: Option<Box<Work>>,
     peak_memory: usize,
 }
 
@@ -302,6 +303,13 @@ impl Statement {
         }
     }
 
+    /// Its plan was there, and is run as it is: that takes no look at the clock.
+    pub fn needs_no_code(&self) {
+        let nothing = || self.planned.get().unwrap_or_default();
+        self.planned.is(nothing);
+        self.compiled.is(nothing);
+    }
+
     /// It waits for memory that others have.
     pub fn is_admitted<T>(&self, wait: impl FnOnce() -> T) -> T {
         self.admission.of(|| self.begin.elapsed(), wait)
@@ -402,7 +410,7 @@ impl Statement {
     /// What it has taken so far; nothing of what is done on its client's thread.
     pub fn work(&self) -> Work {
         if let Some(end) = self.end.get() {
-            return end.work;
+            return end.work.as_deref().copied().unwrap_or_else(|| self.work_of(None, end.after));
         }
         let job = lock(&self.holds).job.clone();
         self.work_of(job.as_ref(), self.begin.elapsed())
@@ -512,7 +520,7 @@ impl Open {
         }
         let after = statement.begin.elapsed();
         let holds = std::mem::take(&mut *lock(&statement.holds));
-        let work = statement.work_of(holds.job.as_ref(), after);
+        let work = holds.job.as_ref().map(|job| Box::new(statement.work_of(Some(job), after)));
         let peak_memory = holds.memory().1;
         if peak_memory >= MUCH {
             base::memory::look_soon();

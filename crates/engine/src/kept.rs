@@ -102,7 +102,7 @@ fn short_rows(
         return Ok(None);
     }
     environment.call.token().check()?;
-    environment.statement.compiled();
+    environment.statement.needs_no_code();
     let block = environment.block.as_ref();
     block.iter().for_each(|block| block.is_queried());
     let reads = block.and_then(|block| block.transaction.reads());
@@ -205,7 +205,7 @@ fn run_change(
     if relation.effects_are_noted() && !looked_after {
         return None;
     }
-    environment.statement.compiled();
+    environment.statement.needs_no_code();
     let rows = move |transaction: &Transaction| {
         let reads = transaction.reads();
         change.source.rows(arguments, &|relation| transaction.snapshot(relation), reads.as_deref())

@@ -87,8 +87,10 @@ impl QueryResult {
         Self { columns, tag, rows, delivered: 0, has_positions: true, zone, rejects, block: None, open: None }
     }
 
-    /// The statement that gave this ends when its rows have been read; without rows that are still made, now.
-    pub(crate) fn and_end(mut self, open: Open) -> Self {
+    /// The statement that gave this, in a transaction of several, ends when its rows have been read; without rows that are still
+    /// made, now. Its moments are shown in this zone.
+    pub(crate) fn ends(&mut self, open: Open, block: Option<Arc<Block>>, zone: Zone) {
+        (self.block, self.zone) = (block, zone);
         match &self.rows {
             Rows::Running(_) => self.open = Some(open),
             Rows::Ready(_) | Rows::Few(..) => {
@@ -101,22 +103,11 @@ impl QueryResult {
                 open.end(Outcome::Finished);
             }
         }
-        self
-    }
-
-    /// It belongs to a transaction of several statements.
-    pub(crate) fn of_block(self, block: Option<Arc<Block>>) -> Self {
-        Self { block, ..self }
     }
 
     /// Its errors are of a text that the client has not sent.
     pub(crate) fn without_positions(self) -> Self {
         Self { has_positions: false, ..self }
-    }
-
-    /// Shows moments in the zone of the session.
-    pub(crate) fn in_zone(self, zone: Zone) -> Self {
-        Self { zone, ..self }
     }
 
     /// The session's time zone, in which moments are to be shown.

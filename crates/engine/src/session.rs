@@ -23,17 +23,12 @@ pub struct Session {
 }
 
 /// The statement ends as its result does, or with its error.
-fn ended(open: Open, environment: &Environment, result: Result<QueryResult>) -> Result<QueryResult> {
-    match result {
-        Ok(result) => {
-            let result = result.in_zone(environment.settings.time_zone()).of_block(environment.block.clone());
-            Ok(result.and_end(open))
-        }
-        Err(error) => {
-            open.fail(&error);
-            Err(error)
-        }
+fn ended(open: Open, environment: &Environment, mut result: Result<QueryResult>) -> Result<QueryResult> {
+    match &mut result {
+        Ok(result) => result.ends(open, environment.block.clone(), environment.settings.time_zone()),
+        Err(error) => open.fail(error),
     }
+    result
 }
 
 impl std::fmt::Debug for Session {

@@ -78,10 +78,17 @@ pub(crate) trait Garbage: Debug + Send + Sync {
 #[derive(Debug, Default)]
 pub struct Stamp {
     commit: AtomicU64,
-    ended: Mutex<bool>,
+    ending: Mutex<Ending>,
     end: Condvar,
     /// The transaction that this one waits for.
     waits_for: Mutex<Option<Arc<Stamp>>>,
+}
+
+/// Whether a transaction has ended, and how many wait for that: to wake nobody takes a system call, too.
+#[derive(Debug, Default)]
+struct Ending {
+    ended: bool,
+    waiting: usize,
 }
 
 impl Stamp {
@@ -110,16 +117,21 @@ impl Stamp {
 
     fn end(&self, number: u64) {
         self.commit.store(number, Ordering::Release);
-        *lock(&self.ended) = true;
-        self.end.notify_all();
+        let mut ending = lock(&self.ending);
+        ending.ended = true;
+        if ending.waiting > 0 {
+            self.end.notify_all();
+        }
     }
 
     /// Waits at most so long until the transaction has ended; true if it has.
     pub fn wait(&self, most: Duration) -> bool {
-        let ended = lock(&self.ended);
-        let (ended, _) =
-            self.end.wait_timeout_while(ended, most, |ended| !*ended).unwrap_or_else(PoisonError::into_inner);
-        *ended
+        let mut ending = lock(&self.ending);
+        ending.waiting += 1;
+        let (mut ending, _) =
+            self.end.wait_timeout_while(ending, most, |ending| !ending.ended).unwrap_or_else(PoisonError::into_inner);
+        ending.waiting -= 1;
+        ending.ended
     }
 
     /// `this` waits for `other` from now on, unless that waits, directly or not, for `this`: then false.

@@ -46,18 +46,22 @@ impl Transaction {
     pub(super) fn note(&self, relation: &Arc<Relation>, rows: impl FnOnce() -> ChangedRows) {
         if relation.effects_are_noted() {
             let before = self.snapshot(relation);
-            lock(&self.effects).push(Effect { relation: relation.clone(), before, rows: rows() });
+            self.effects.lock().push(Effect { relation: relation.clone(), before, rows: rows() });
         }
     }
 
     /// What was noted since this was asked last.
     pub fn take_effects(&self) -> Vec<Effect> {
-        std::mem::take(&mut lock(&self.effects))
+        self.effects.used().map_or_else(Vec::new, |mut effects| std::mem::take(&mut *effects))
     }
 
     /// What was noted before something that has taken what it has noted itself.
     pub fn put_effects(&self, effects: Vec<Effect>) {
-        *lock(&self.effects) = effects;
+        if !effects.is_empty() {
+            *self.effects.lock() = effects;
+        } else if let Some(mut all) = self.effects.used() {
+            all.clear();
+        }
     }
 
     /// What is read from here on until `read` returns decides whether the transaction may commit, whatever its level is.
@@ -66,19 +70,19 @@ impl Transaction {
             return read();
         }
         let reads = Arc::new(Reads::default());
-        let outer = lock(&self.dependent).replace(reads.clone());
+        let outer = self.dependent.lock().replace(reads.clone());
         let moment = lock(&self.moment).clone();
         let result = read();
-        *lock(&self.dependent) = outer;
+        *self.dependent.lock() = outer;
         if !reads.is_empty() {
-            lock(&self.dependencies).push((moment, reads));
+            self.dependencies.lock().push((moment, reads));
         }
         result
     }
 
     /// Where reads are noted; none if nothing depends on them.
     pub fn reads(&self) -> Option<Arc<Reads>> {
-        self.reads.clone().or_else(|| lock(&self.dependent).clone())
+        self.reads.clone().or_else(|| self.dependent.used()?.clone())
     }
 }
 

@@ -13,7 +13,7 @@ use super::effects::{ChangedRows, Effect};
 use super::validate::{self, Reads};
 use crate::clock::{Clock, Conflict, Recent, Stamp, Validates, View};
 use crate::index::{IndexDefinition, RowIndex};
-use crate::lock::lock;
+use crate::lock::{Seldom, lock};
 use crate::relation::{Append, Refused, Relation, Snapshot, Strength, WindowRows};
 use crate::sidecar::NewValues;
 use crate::values::Values;
@@ -30,22 +30,22 @@ pub struct Transaction {
     /// What validation compares with others' writes; none: a snapshot is enough.
     pub(super) reads: Option<Arc<Reads>>,
     /// And what it compares whatever the level is, with the moment of which that was read.
-    pub(super) dependencies: Mutex<Vec<(View, Arc<Reads>)>>,
-    pub(super) dependent: Mutex<Option<Arc<Reads>>>,
-    pub(super) effects: Mutex<Vec<Effect>>,
+    pub(super) dependencies: Seldom<Vec<(View, Arc<Reads>)>>,
+    pub(super) dependent: Seldom<Option<Arc<Reads>>>,
+    pub(super) effects: Seldom<Vec<Effect>>,
     /// As long as it has not ended: whatever its level is, it may be validated.
     validates: Mutex<Option<Validates>>,
     done: Mutex<Vec<Done>>,
     /// Indexes that it has made.
-    made: Mutex<Vec<Arc<RowIndex>>>,
+    made: Seldom<Vec<Arc<RowIndex>>>,
     /// The relations that nobody else may change.
-    claims: Mutex<Vec<Claimed>>,
+    claims: Seldom<Vec<Claimed>>,
     /// The last claim that it was refused because others had been faster.
-    wanted: Mutex<Option<Wanted>>,
+    wanted: Seldom<Option<Wanted>>,
     /// The rows that it has locked.
-    locked: Mutex<Vec<(Arc<Relation>, RowId)>>,
+    locked: Seldom<Vec<(Arc<Relation>, RowId)>>,
     /// Whom the last change collided with.
-    blocked: Mutex<Option<Arc<Stamp>>>,
+    blocked: Seldom<Option<Arc<Stamp>>>,
 }
 
 /// A relation that nobody else may change, because of a statement.
@@ -76,15 +76,15 @@ impl Transaction {
             moment: Mutex::new(clock.view()),
             statement: AtomicU32::new(1),
             reads: serializable.then(Arc::default),
-            dependencies: Mutex::default(),
-            dependent: Mutex::default(),
-            effects: Mutex::default(),
+            dependencies: Seldom::default(),
+            dependent: Seldom::default(),
+            effects: Seldom::default(),
             done: Mutex::default(),
-            made: Mutex::default(),
-            claims: Mutex::default(),
-            wanted: Mutex::default(),
-            locked: Mutex::default(),
-            blocked: Mutex::default(),
+            made: Seldom::default(),
+            claims: Seldom::default(),
+            wanted: Seldom::default(),
+            locked: Seldom::default(),
+            blocked: Seldom::default(),
         }
     }
 
@@ -110,7 +110,7 @@ impl Transaction {
 
     /// Whom the last change that failed has collided with.
     pub fn take_blocked(&self) -> Option<Arc<Stamp>> {
-        lock(&self.blocked).take()
+        self.blocked.used()?.take()
     }
 
     /// What others' changes collide with.
@@ -152,7 +152,7 @@ impl Transaction {
     ) -> Result<Arc<RowIndex>> {
         let snapshot = |view: View| self.snapshot_of(relation, view.of_statement(&self.stamp, self.next_statement()));
         let index = self.told(relation.create_index(definition, &self.stamp, snapshot, helpers))?;
-        lock(&self.made).push(index.clone());
+        self.made.lock().push(index.clone());
         Ok(index)
     }
 
@@ -174,7 +174,7 @@ impl Transaction {
             if is_changed { Err(Conflict::Newer) } else { relation.claim(&self.stamp, by.is_some(), &moment) }
         });
         if let Err(conflict) = claimed {
-            *lock(&self.wanted) = Some(Wanted { relation: relation.clone(), replaced: by.is_some() });
+            *self.wanted.lock() = Some(Wanted { relation: relation.clone(), replaced: by.is_some() });
             return Err(self.collided(conflict));
         }
         if let Some(heir) = by {
@@ -185,12 +185,12 @@ impl Transaction {
     }
 
     fn has_claimed(&self, relation: &Arc<Relation>, replaced: bool) {
-        lock(&self.claims).push(Claimed { statement: self.statement(), relation: relation.clone(), replaced });
+        self.claims.lock().push(Claimed { statement: self.statement(), relation: relation.clone(), replaced });
     }
 
     /// The claim that it was refused, for who tries again.
     pub fn take_wanted(&self) -> Option<Wanted> {
-        lock(&self.wanted).take()
+        self.wanted.used()?.take()
     }
 
     /// Claims, before it reads anything, what a try before was refused: its moment is that of the claim, so that nobody who commits
@@ -209,7 +209,7 @@ impl Transaction {
 
     /// What statements from number `first` on have claimed is anybody's again.
     fn unclaim(&self, first: u32) {
-        let mut claims = lock(&self.claims);
+        let Some(mut claims) = self.claims.used() else { return };
         let given_up: Vec<Claimed> = claims.extract_if(.., |claim| claim.statement >= first).collect();
         for Claimed { relation, .. } in given_up {
             let earlier = claims.iter().filter(|claim| Arc::ptr_eq(&claim.relation, &relation));
@@ -220,7 +220,7 @@ impl Transaction {
     /// Error 40001, of which is remembered with whom.
     fn collided(&self, conflict: Conflict) -> Error {
         if let Conflict::Running(stamp) = &conflict {
-            *lock(&self.blocked) = Some(stamp.clone());
+            *self.blocked.lock() = Some(stamp.clone());
         }
         conflict.error()
     }
@@ -387,7 +387,7 @@ impl Transaction {
     pub fn lock_row(&self, relation: &Arc<Relation>, row: RowId, strength: Strength, waits: bool) -> Result<bool> {
         match relation.lock_row(row, strength, &self.view()) {
             Ok(()) => {
-                lock(&self.locked).push((relation.clone(), row));
+                self.locked.lock().push((relation.clone(), row));
                 Ok(true)
             }
             Err(Conflict::Running(_)) if !waits => Ok(false),
@@ -397,7 +397,7 @@ impl Transaction {
 
     /// Gives up the locks of statements from number `first` on.
     fn unlock(&self, first: u32) {
-        let mut locked = lock(&self.locked);
+        let Some(mut locked) = self.locked.used() else { return };
         for rows in locked.chunk_by(|(one, _), (other, _)| Arc::ptr_eq(one, other)) {
             rows[0].0.unlock_rows(rows.iter().map(|(_, row)| *row), &self.stamp, first);
         }
@@ -433,16 +433,16 @@ impl Transaction {
     pub fn commit(&self) -> Result<Vec<Arc<Relation>>> {
         let mut done = std::mem::take(&mut *lock(&self.done));
         done.retain(|done| done.inserted.is_some() || done.has_changed());
-        let made = lock(&self.made).clone();
+        let made = self.made.used().map_or_else(Vec::new, |made| made.clone());
         // A claim takes effect at a moment of its own.
-        if done.is_empty() && lock(&self.claims).is_empty() {
+        if done.is_empty() && self.claims.used().is_none_or(|claims| claims.is_empty()) {
             made.iter().for_each(|index| index.complete(self.clock.view().timestamp()));
             lock(&self.validates).take();
             self.stamp.end_without_changes(&self.clock);
             self.unlock(0);
             return Ok(Vec::new());
         }
-        let dependencies = std::mem::take(&mut *lock(&self.dependencies));
+        let dependencies = self.dependencies.used().map_or_else(Vec::new, |mut all| std::mem::take(&mut *all));
         let done = RefCell::new(done);
         let check = |recent: &Recent| {
             let own = self.view();
@@ -508,6 +508,8 @@ impl Transaction {
 
 impl Drop for Transaction {
     fn drop(&mut self) {
-        self.roll_back();
+        if self.stamp.committed().is_none() {
+            self.roll_back();
+        }
     }
 }
