@@ -3,16 +3,17 @@
 //! What does not depend on a row is computed once, by the reference evaluation ([`plan::eval`]); an error is left in
 //! place, so that it happens at run time and only if the expression is evaluated. NOT moves down to comparisons, common
 //! conjuncts of all branches move out of OR (TPC-H Q19), equalities with constants become IN lists (`logic.rs`), and
-//! casts of columns in comparisons with constants become casts of the constants (`casts.rs`).
+//! casts of columns in comparisons with constants become casts of the constants (`casts.rs`). What asks for parts of lists and
+//! structs that are put together is answered by these parts (`parts.rs`).
 //!
 //! All rules hold in three-valued logic; where only truth counts (a filter's conjuncts), NULL becomes false.
 
 mod casts;
 mod logic;
+mod parts;
 
 use base::Result;
-use functions::ScalarFunction;
-use plan::{Compare, Expr, ExprKind, JoinKind, Node, Op, Plan, array_elements, eval, split_conjuncts};
+use plan::{Compare, Expr, ExprKind, JoinKind, Node, Op, Plan, eval, split_conjuncts};
 use types::{SqlType, Value};
 
 use crate::rewrite::{filter, infallible, is_not_null, take};
@@ -138,8 +139,7 @@ fn simplify(expr: &mut Expr) {
             }
             None => None,
         },
-        ExprKind::Call(ScalarFunction::LIST_CONTAINS, arguments) => contained(arguments),
-        ExprKind::Call(ScalarFunction::LIST_LENGTH, arguments) => counted(arguments),
+        ExprKind::Call(function, arguments) => parts::of_call(*function, arguments),
         ExprKind::Case { branches, otherwise } => logic::case(branches, otherwise),
         ExprKind::Coalesce(arguments) => logic::coalesce(arguments),
         ExprKind::Cast(input) if input.sql_type == expr.sql_type => Some((**input).clone()),
@@ -165,31 +165,6 @@ fn is_constant(expr: &Expr) -> bool {
         _ => false,
     };
     !matches!(expr.kind, ExprKind::Const(_)) && !expr.any(&open)
-}
-
-/// Whether a constant list, whose elements are numbers, texts or dates, has a value, as IN says it.
-fn contained(arguments: &[Expr]) -> Option<Expr> {
-    let [list, wanted] = arguments else { return None };
-    let (Some(elements), Some(wanted)) =
-        (list.as_constant().and_then(|_| array_elements(list)), array_elements(wanted))
-    else {
-        return None;
-    };
-    let [wanted] = wanted.as_slice() else { return None };
-    let sql_type = wanted.sql_type;
-    let is_plain = sql_type.is_integer() || sql_type == SqlType::Text || sql_type == SqlType::Date;
-    let values: Option<Vec<Value>> = elements.iter().map(|element| element.as_constant().cloned()).collect();
-    let values = values.filter(|values| !values.is_empty() && !values.iter().any(Value::is_null))?;
-    let fits = is_plain && list.sql_type.element() == Some(sql_type);
-    fits.then(|| Expr::new(ExprKind::InList(Box::new(wanted.clone()), values), SqlType::Bool))
-}
-
-/// The length of a list that is put together of values, none of which is looked at.
-fn counted(arguments: &[Expr]) -> Option<Expr> {
-    let elements = arguments.first().and_then(array_elements)?;
-    let is_alone = |element: &Expr| infallible(element) && element.sql_type.element().is_none();
-    let count = Value::Int(elements.len() as i64);
-    elements.iter().all(is_alone).then(|| Expr::constant(count, SqlType::BigInt))
 }
 
 fn compare(op: Compare, a: &mut Box<Expr>, b: &mut Box<Expr>) -> Option<Expr> {

@@ -165,20 +165,6 @@ pub(super) const LISTS: &[Composed] = &[
         ("array_pop_front([1, 2, 3])", "{2,3}"),
     ),
     scalar(
-        &["list_inner_product", "list_dot_product", "array_inner_product", "array_dot_product"],
-        &["a", "b"],
-        "CASE WHEN len(a) = len(b) THEN (SELECT sum(CAST(\"#x\" AS double precision) * \"#y\") FROM unnest(a, b) \"#l\" (\"#x\", \"#y\")) ELSE CAST(no_pairs(a, b) AS double precision) END",
-        "The sum of the products of elements.",
-        ("list_dot_product([1, 2, 3], [1, 2, 5])", "20"),
-    ),
-    scalar(
-        &["no_pairs"],
-        &["a", "b"],
-        "CASE WHEN len(a) <> len(b) THEN error('lists of one length are needed, not of ' || len(a) || ' and ' || len(b) || ' elements') END",
-        "An error that two lists have not as many elements.",
-        ("no_pairs([1], [2])", "NULL"),
-    ),
-    scalar(
         &[
             "list_negative_inner_product",
             "list_negative_dot_product",
@@ -189,20 +175,6 @@ pub(super) const LISTS: &[Composed] = &[
         "- list_inner_product(a, b)",
         "The negated sum of the products of elements.",
         ("list_negative_dot_product([1, 2, 3], [1, 2, 5])", "-20"),
-    ),
-    scalar(
-        &["list_distance", "array_distance"],
-        &["a", "b"],
-        "CASE WHEN len(a) = len(b) THEN (SELECT sqrt(sum((CAST(\"#x\" AS double precision) - \"#y\") * (CAST(\"#x\" AS double precision) - \"#y\"))) FROM unnest(a, b) \"#l\" (\"#x\", \"#y\")) ELSE CAST(no_pairs(a, b) AS double precision) END",
-        "The Euclidean distance of two lists.",
-        ("list_distance([1, 2, 3], [1, 2, 5])", "2"),
-    ),
-    scalar(
-        &["list_cosine_similarity", "array_cosine_similarity"],
-        &["a", "b"],
-        "list_inner_product(a, b) / sqrt(list_inner_product(a, a) * list_inner_product(b, b))",
-        "The cosine of the angle between two lists.",
-        ("list_cosine_similarity([1, 0], [2, 0])", "1"),
     ),
     scalar(
         &["list_cosine_distance", "array_cosine_distance"],

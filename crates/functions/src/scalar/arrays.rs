@@ -2,10 +2,10 @@
 //! NULL array for an empty one is the binder's matter.
 
 use base::{Error, Result};
-use types::ops::array::{self, Elements};
+use types::ops::array::{self, Elements, numbers};
 use types::{SqlType, Value};
 
-use super::{Call, Scalar, first, over, rule, text};
+use super::{Call, Scalar, Typed, first, over, rule, text};
 use crate::Parameter::{Array, BigInt, Element, Integer, Integers, Text};
 use crate::{Overload, ResultType};
 
@@ -98,7 +98,8 @@ pub(super) const ROWS: &[Scalar] = &[
         },
         "The elements from one number to another, in each dimension that is asked for.",
         ("(ARRAY[3, 5, 8, 9])[2:3]", "{5,8}"),
-    ),
+    )
+    .typed(Typed::Part(array::slice)),
     Scalar::operator(
         "array_contains",
         None,
@@ -123,7 +124,8 @@ pub(super) const ROWS: &[Scalar] = &[
         "Whether an element equals the value.",
         ("2 = ANY (ARRAY[1, 2])", "true"),
     )
-    .or_null(),
+    .or_null()
+    .typed(Typed::OfLists(numbers::has_any)),
     Scalar::new(
         "array_length",
         &["array_length", "array_upper"],
@@ -182,7 +184,8 @@ pub(super) const ROWS: &[Scalar] = &[
         "The number of the first element that is the same, NULL too; from a number on.",
         ("array_position(ARRAY['sun', 'mon', 'tue'], 'mon')", "2"),
     )
-    .or_null(),
+    .or_null()
+    .typed(Typed::OfLists(numbers::place)),
     Scalar::new(
         "array_positions",
         &["array_positions"],
@@ -313,5 +316,5 @@ fn trim(c: &Call<'_>) -> Result<Value> {
         let message = format!("number of elements to trim must be between 0 and {length}");
         return Err(Error::new(base::SqlState("2202E"), message));
     }
-    array::slice(array, element, None, Some(length - cut))
+    Ok(Value::str(array::slice(array, element, None, Some(length - cut))))
 }

@@ -117,7 +117,7 @@ pub(super) const ROWS: &[Scalar] = &[
         &[first(&[Array, BigInt])],
         |c| {
             let (list, element) = c.array(0)?;
-            array::slice(list, element, Some(1), Some(number(c)? as i64))
+            Ok(Value::str(array::slice(list, element, Some(1), Some(number(c)? as i64))))
         },
         "The first elements, so many: from 1 to a million.",
         ("list_take([3, 1, 2], 2)", "{3,1}"),

@@ -1,12 +1,12 @@
 //! DuckDB's functions of lists, which are arrays. Positions below zero count from the end.
 
 use base::{Error, Result, SqlState};
+use types::ops::array::numbers::{self, Found, no_numbers};
 use types::ops::array::{self, Elements};
-use types::ops::decimal;
 use types::ops::numeric::{self, Numeric, Summary};
 use types::{SqlType, Value};
 
-use super::{Call, Scalar, first, over, rule};
+use super::{Call, Scalar, Typed, first, over, rule};
 use crate::Parameter::{Array, BigInt, Element, Text};
 
 /// The type of the elements of the first argument.
@@ -62,26 +62,22 @@ pub(super) const ROWS: &[Scalar] = &[
             if c.len() == 4 {
                 return array::list_slice_by(array, element, (c.int(1)?, c.int(2)?), c.int(3)?);
             }
-            array::list_slice(array, element, Some(c.int(1)?), Some(c.int(2)?))
+            Ok(Value::str(array::list_slice(array, element, Some(c.int(1)?), Some(c.int(2)?))))
         },
         "The elements from one number to another, counted from 1, or from the end if below zero; of every so many one, from the end to the beginning if that is below zero.",
         ("list_slice([1, 2, 3, 4], -2, -1)", "{3,4}"),
-    ),
+    )
+    .typed(Typed::Part(array::list_slice)),
     Scalar::new(
         "list_contains",
         &["list_contains", "list_has", "array_has", "array_contains"],
         &[over(&[Array, Element], SqlType::Bool)],
-        |c| {
-            let ((array, element), (wanted, _)) = (c.array(0)?, c.array(1)?);
-            if Elements::new(wanted, element).next().is_none_or(|value| value.is_null()) {
-                return Ok(Value::Null);
-            }
-            Ok(Value::Bool(array::any_equal(array, element, wanted) == Value::Bool(true)))
-        },
+        |c| of_two(c, numbers::has),
         "Whether an element equals the value.",
         ("list_contains([1, 2, NULL], 1)", "true"),
     )
-    .or_null(),
+    .or_null()
+    .typed(Typed::OfLists(numbers::has)),
     Scalar::new(
         "list_has_all",
         &["list_has_all", "array_has_all"],
@@ -152,37 +148,31 @@ pub(super) const ROWS: &[Scalar] = &[
         "list_count",
         &["list_count"],
         &[over(&[Array], SqlType::BigInt)],
-        |c| {
-            let (array, element) = c.array(0)?;
-            Ok(Value::Int(Elements::new(array, element).filter(|value| !value.is_null()).count() as i64))
-        },
+        |c| of_one(c, numbers::count),
         "The number of elements that are not NULL.",
         ("list_count([1, NULL, 2])", "2"),
-    ),
+    )
+    .typed(Typed::OfList(numbers::count)),
     Scalar::new(
         "list_min",
         &["list_min"],
         &[rule(&[Array], ELEMENT)],
-        |c| {
-            let (array, element) = c.array(0)?;
-            Ok(array::extreme(array, element, false))
-        },
+        |c| of_one(c, numbers::least),
         "The least element.",
         ("list_min([3, 1, 2])", "1"),
     )
-    .or_null(),
+    .or_null()
+    .typed(Typed::OfList(numbers::least)),
     Scalar::new(
         "list_max",
         &["list_max"],
         &[rule(&[Array], ELEMENT)],
-        |c| {
-            let (array, element) = c.array(0)?;
-            Ok(array::extreme(array, element, true))
-        },
+        |c| of_one(c, numbers::greatest),
         "The greatest element.",
         ("list_max([3, 1, 2])", "3"),
     )
-    .or_null(),
+    .or_null()
+    .typed(Typed::OfList(numbers::greatest)),
     Scalar::new(
         "list_sum",
         &["list_sum"],
@@ -192,11 +182,12 @@ pub(super) const ROWS: &[Scalar] = &[
             Some(exact) if exact.as_decimal().is_some() => SqlType::decimal(SqlType::MAX_PRECISION, exact.scale()),
             _ => SqlType::Double,
         })],
-        sum,
+        |c| if c.is_numeric() { statistic(c, 1, Summary::sum) } else { of_one(c, numbers::sum) },
         "The sum of the elements that are not NULL.",
         ("list_sum([1, 2, NULL])", "3"),
     )
-    .or_null(),
+    .or_null()
+    .typed(Typed::OfList(numbers::sum)),
     Scalar::new(
         "list_avg",
         &["list_avg"],
@@ -204,21 +195,12 @@ pub(super) const ROWS: &[Scalar] = &[
             Some(SqlType::Numeric { .. }) => SqlType::NUMERIC,
             _ => SqlType::Double,
         })],
-        |c| {
-            if c.is_numeric() {
-                return statistic(c, 1, Summary::average);
-            }
-            let (mut sum, mut count) = (0.0, 0u64);
-            for value in numbers(c)? {
-                sum += value?;
-                count += 1;
-            }
-            Ok(if count == 0 { Value::Null } else { Value::Float(sum / count as f64) })
-        },
+        |c| if c.is_numeric() { statistic(c, 1, Summary::average) } else { of_one(c, numbers::average) },
         "The mean of the elements that are not NULL.",
         ("list_avg([1, 2, NULL])", "1.5"),
     )
-    .or_null(),
+    .or_null()
+    .typed(Typed::OfList(numbers::average)),
     exact!(
         "list_numeric_var_samp",
         2,
@@ -251,14 +233,40 @@ pub(super) const ROWS: &[Scalar] = &[
         "list_product",
         &["list_product"],
         &[over(&[Array], SqlType::Double)],
-        |c| {
-            let all = numbers(c)?.collect::<Result<Vec<f64>>>()?;
-            Ok(if all.is_empty() { Value::Null } else { Value::Float(all.into_iter().product()) })
-        },
+        product,
         "The product of the elements that are not NULL.",
         ("list_product([2, 3, NULL])", "6"),
     )
-    .or_null(),
+    .or_null()
+    .typed(Typed::OfList(numbers::product)),
+    Scalar::new(
+        "list_inner_product",
+        &["list_inner_product", "list_dot_product", "array_inner_product", "array_dot_product"],
+        &[over(&[Array, Array], SqlType::Double)],
+        |c| of_two(c, numbers::inner_product),
+        "The sum of the products of elements.",
+        ("list_dot_product([1, 2, 3], [1, 2, 5])", "20"),
+    )
+    .typed(Typed::OfLists(numbers::inner_product)),
+    Scalar::new(
+        "list_distance",
+        &["list_distance", "array_distance"],
+        &[over(&[Array, Array], SqlType::Double)],
+        |c| of_two(c, numbers::distance),
+        "The Euclidean distance of two lists.",
+        ("list_distance([1, 2, 3], [1, 2, 5])", "2"),
+    )
+    .typed(Typed::OfLists(numbers::distance)),
+    Scalar::new(
+        "list_cosine_similarity",
+        &["list_cosine_similarity", "array_cosine_similarity"],
+        &[over(&[Array, Array], SqlType::Double)],
+        |c| of_two(c, numbers::cosine_similarity),
+        "The cosine of the angle between two lists; NaN if one of them has no length.",
+        ("list_cosine_similarity([1, 0], [2, 0])", "1"),
+    )
+    .or_null()
+    .typed(Typed::OfLists(numbers::cosine_similarity)),
     Scalar::new(
         "flatten",
         &["flatten"],
@@ -323,22 +331,29 @@ fn word(c: &Call<'_>, argument: usize, first: &str, second: &str) -> Result<bool
     }
 }
 
-/// The elements that are not NULL as doubles.
-fn numbers<'a>(c: &Call<'a>) -> Result<impl Iterator<Item = Result<f64>> + use<'a>> {
-    let (array, element) = c.array(0)?;
-    let number = move |value| match value {
-        Value::Float(f) => Ok(f),
-        Value::Int(i) => Ok(i as f64),
-        Value::Decimal(d) => Ok(decimal::to_f64(d, element.scale())),
-        Value::Str(form) if element.is_long_numeric() => Ok(numeric::to_f64(&numeric::decode(&form))),
-        _ => Err(no_numbers(element)),
-    };
-    Ok(Elements::new(array, element).filter(|value| !value.is_null()).map(number))
+/// What is found in the list that is the argument.
+fn of_one(c: &Call<'_>, find: for<'a> fn(&'a str, SqlType) -> Result<Found<'a>>) -> Result<Value> {
+    let (list, element) = c.array(0)?;
+    Ok(find(list, element)?.value(element, c.result))
 }
 
-#[cold]
-fn no_numbers(element: SqlType) -> Error {
-    Error::new(SqlState::DATATYPE_MISMATCH, format!("the elements are no numbers, but of type {element}"))
+/// What is found of the two lists that are the arguments.
+fn of_two(c: &Call<'_>, find: for<'a> fn(&'a str, &'a str, SqlType) -> Result<Found<'a>>) -> Result<Value> {
+    let (list, element) = c.array(0)?;
+    Ok(find(list, c.text(1)?, element)?.value(element, c.result))
+}
+
+/// The product of the elements, of any numbers.
+fn product(c: &Call<'_>) -> Result<Value> {
+    let (list, element) = c.array(0)?;
+    if !element.is_long_numeric() {
+        return of_one(c, numbers::product);
+    }
+    let all = Elements::new(list, element).filter_map(|value| match value {
+        Value::Str(form) => Some(numeric::to_f64(&numeric::decode(&form))),
+        _ => None,
+    });
+    Ok(all.reduce(|product, value| product * value).map_or(Value::Null, Value::Float))
 }
 
 /// Of the numbers in a list; NULL if there are fewer than `least`.
@@ -349,27 +364,4 @@ fn statistic(c: &Call<'_>, least: u64, of: fn(&Summary) -> Result<Numeric>) -> R
         summary.add(numeric::of_value(&value, element).ok_or_else(|| no_numbers(element))?);
     }
     if summary.count() < least { Ok(Value::Null) } else { c.long(of(&summary)?) }
-}
-
-fn sum(c: &Call<'_>) -> Result<Value> {
-    let (array, element) = c.array(0)?;
-    if c.is_numeric() {
-        return statistic(c, 1, Summary::sum);
-    }
-    if c.result == SqlType::Double {
-        let all = numbers(c)?.collect::<Result<Vec<f64>>>()?;
-        return Ok(if all.is_empty() { Value::Null } else { Value::Float(all.into_iter().sum()) });
-    }
-    let (mut sum, mut any) = (0i128, false);
-    let out_of_range = || types::ops::error::out_of_range("numeric");
-    for value in Elements::new(array, element).filter(|value| !value.is_null()) {
-        let number = value.as_integer().ok_or_else(|| no_numbers(element))?;
-        sum = sum.checked_add(number).ok_or_else(out_of_range)?;
-        any = true;
-    }
-    Ok(match c.result {
-        _ if !any => Value::Null,
-        SqlType::BigInt => Value::Int(i64::try_from(sum).map_err(|_| types::ops::error::out_of_range("bigint"))?),
-        _ => Value::Decimal(decimal::rescale_to(sum, element.scale(), SqlType::MAX_PRECISION, element.scale())?),
-    })
 }

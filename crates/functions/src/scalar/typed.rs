@@ -1,6 +1,7 @@
 //! What generated code uses of a function instead of its evaluation over values.
 
 use base::Result;
+use types::ops::array::numbers::Found;
 use types::ops::json::Part;
 use types::ops::number::many::{OfOne, OfTwo};
 use types::{SqlType, Str};
@@ -38,6 +39,12 @@ pub enum Typed {
     FoundByText(for<'a> fn(&'a str, &str, &mut String) -> Result<Part<'a>>),
     /// What a text and a number lead to, likewise.
     FoundByNumber(for<'a> fn(&'a str, i64, &mut String) -> Result<Part<'a>>),
+    /// What is found in a list whose elements have a type, or is NULL.
+    OfList(for<'a> fn(&'a str, SqlType) -> Result<Found<'a>>),
+    /// What is found of two such lists, in calls with two arguments; an element is passed as the list of it alone.
+    OfLists(for<'a> fn(&'a str, &'a str, SqlType) -> Result<Found<'a>>),
+    /// The part of a list from one number to another, in calls with three arguments.
+    Part(for<'a> fn(&'a str, SqlType, Option<i64>, Option<i64>) -> &'a str),
 }
 
 impl Typed {
@@ -47,7 +54,8 @@ impl Typed {
             Self::Float(_) | Self::Number(_) | Self::NumberOfTexts(_) | Self::Test(_) => true,
             Self::PartByText(_) | Self::PartByNumber(_) => true,
             Self::Text(..) | Self::TextOfTexts(_) | Self::TextOfFour(_) | Self::PartByTextAndNumber(_) => false,
-            Self::FoundByText(_) | Self::FoundByNumber(_) => false,
+            Self::FoundByText(_) | Self::FoundByNumber(_) | Self::OfList(_) | Self::OfLists(_) => false,
+            Self::Part(_) => true,
             Self::Double(..) | Self::DoubleOfTwo(..) => false,
         }
     }
@@ -59,6 +67,10 @@ impl Typed {
             Self::DoubleOfTwo(..) => arguments == [SqlType::Double; 2],
             Self::TextOfFour(_) => matches!(arguments, [_, _, _, flags] if flags.is_string()),
             Self::Text(..) => matches!(arguments, [text] if text.is_string()),
+            // Numbers of any length are not read where they lie.
+            Self::OfList(_) => matches!(arguments, [list] if list.element().is_some_and(|e| !e.is_long_numeric())),
+            Self::OfLists(_) => matches!(arguments, [list, _] if list.element().is_some_and(|e| !e.is_long_numeric())),
+            Self::Part(_) => arguments.len() == 3,
             _ => true,
         }
     }
@@ -66,6 +78,11 @@ impl Typed {
     /// Whether a call gives besides its value whether that is NULL.
     pub fn says_null(self) -> bool {
         matches!(self, Self::FoundByText(_) | Self::FoundByNumber(_))
+    }
+
+    /// Whether it is told the type of a list's elements.
+    pub fn is_of_lists(self) -> bool {
+        matches!(self, Self::OfList(_) | Self::OfLists(_) | Self::Part(_))
     }
 }
 

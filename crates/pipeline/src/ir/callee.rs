@@ -19,6 +19,11 @@ pub enum Callee {
     Element(SiteId, Ty),
     /// `(Str, I64 at) -> (x, Bool)`: the element of a number of such a list, counted from 1, and whether it is NULL or there is none.
     Subscript(SiteId, Ty),
+    /// A scalar function of lists whose elements are of the site's result type ([`functions::Typed::is_of_lists`]): lists, or a list and
+    /// two numbers, then a value of the layout and a Bool: it is NULL.
+    OfLists(SiteId, ScalarFunction, Ty),
+    /// `(Str, I64 number) -> I64`: the byte at which a field begins of a struct, of which the site's result type is.
+    FieldStart(SiteId),
     /// `() -> ()`: begins a list of the worker, within the one that it has begun before.
     ListBegin,
     /// `(x, Bool) -> ()`: adds an element of the site's result type, or NULL, to the list that was begun last.
@@ -178,6 +183,16 @@ impl Callee {
             Self::ElementCount(_) => (&[Str], Some(I64)),
             Self::Element(_, ty) => return Some((vec![Str, I64], vec![ty, Bool, I64])),
             Self::Subscript(_, ty) => return Some((vec![Str, I64], vec![ty, Bool])),
+            Self::OfLists(_, function, ty) => {
+                let arguments = match function.definition().typed {
+                    Some(Typed::OfList(_)) => vec![Str],
+                    Some(Typed::OfLists(_)) => vec![Str, Str],
+                    Some(Typed::Part(_)) => vec![Str, I64, I64],
+                    _ => return None,
+                };
+                return Some((arguments, vec![ty, Bool]));
+            }
+            Self::FieldStart(_) => (&[Str, I64], Some(I64)),
             Self::ListBegin => (&[], None),
             Self::ListPush(_, ty) => return Some((vec![ty, Bool], Vec::new())),
             Self::ListEnd => (&[], Some(Str)),
@@ -204,6 +219,7 @@ impl Callee {
                 Some(Typed::PartByTextAndNumber(_)) => (&[Str, Str, I64], Some(Str)),
                 Some(Typed::FoundByText(_)) => return Some((vec![Str, Str], vec![Str, Bool])),
                 Some(Typed::FoundByNumber(_)) => return Some((vec![Str, I64], vec![Str, Bool])),
+                Some(Typed::OfList(_) | Typed::OfLists(_) | Typed::Part(_)) => return None,
             },
             Self::ToDigits(_) => (&[F64, I64], Some(F64)),
             Self::DateDiff(_) => (&[I64, I64], Some(I64)),

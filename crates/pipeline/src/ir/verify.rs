@@ -417,6 +417,8 @@ impl<'p> Verifier<'p> {
         if let Callee::ElementCount(id)
         | Callee::Element(id, _)
         | Callee::Subscript(id, _)
+        | Callee::OfLists(id, ..)
+        | Callee::FieldStart(id)
         | Callee::ListPush(id, _)
         | Callee::MakeList { elements: id, .. } = callee
         {

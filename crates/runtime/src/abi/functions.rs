@@ -36,6 +36,8 @@ pub fn function(callee: Callee) -> (AbiFn, u64) {
         Callee::ElementCount(site) => (lists::element_count, site.index()),
         Callee::Element(site, _) => (lists::element, site.index()),
         Callee::Subscript(site, _) => (lists::subscript, site.index()),
+        Callee::OfLists(site, function, _) => (lists::of_lists, site.index() << 16 | usize::from(function.number())),
+        Callee::FieldStart(site) => (lists::field_start, site.index()),
         Callee::ListBegin => (lists::begin, 0),
         Callee::ListPush(site, _) => (lists::push, site.index()),
         Callee::ListEnd => (lists::end, 0),
@@ -241,7 +243,8 @@ functions! {
             Some(Typed::PartByNumber(f)) => part(f(text(0), number(1))),
             Some(Typed::PartByTextAndNumber(f)) => part(f(text(0), text(1), number(2))?),
             None
-            | Some(Typed::Float(_) | Typed::Double(..) | Typed::DoubleOfTwo(..) | Typed::FoundByText(_) | Typed::FoundByNumber(_)) => {
+            | Some(Typed::Float(_) | Typed::Double(..) | Typed::DoubleOfTwo(..) | Typed::FoundByText(_) | Typed::FoundByNumber(_))
+            | Some(Typed::OfList(_) | Typed::OfLists(_) | Typed::Part(_)) => {
                 return Err(Error::internal("a function that code does not call"));
             }
         })

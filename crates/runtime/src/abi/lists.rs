@@ -3,11 +3,14 @@
 
 use base::ids::Id;
 use base::{Error, Result};
+use functions::{ScalarFunction, Typed};
 use pipeline::ir::SiteId;
+use types::ops::array::numbers::Found;
 use types::ops::array::{self, Elements};
+use types::ops::structure;
 use types::{Physical, SqlType, Str};
 
-use crate::slot::{Slot, slot_of, value_of};
+use crate::slot::{self, Slot, value_of};
 use crate::worker::{Worker, guarded};
 
 /// # Safety
@@ -52,10 +55,8 @@ pub(super) unsafe extern "C" fn element(worker: &mut Worker, site: u64, args: *c
         // SAFETY: generated code passes a text that is alive, and a number.
         let (list, at) = unsafe { (text(args, 0), (*args.add(1)).as_i64()) };
         let element = element_type(worker, site);
-        let mut elements = Elements::from_byte(list, element, at as usize);
-        let before = elements.clone();
-        let raw = elements.raw();
-        let slot = slot_of_next(worker, before, element)?;
+        let raw = Elements::from_byte(list, element, at as usize).raw();
+        let slot = slot_of(worker, raw, element)?;
         // SAFETY: room for the callee's three results.
         unsafe {
             results.write(slot);
@@ -67,24 +68,23 @@ pub(super) unsafe extern "C" fn element(worker: &mut Worker, site: u64, args: *c
     answer(worker, found)
 }
 
-/// The element that comes next; nothing if it is NULL.
-fn slot_of_next(worker: &mut Worker, mut elements: Elements<'_>, element: SqlType) -> Result<Slot> {
-    if element.physical() != Physical::Str {
-        return match elements.next() {
-            Some(types::Value::Null) => Ok(Slot::default()),
-            Some(value) => slot_of(&value, element, |_| Err(Error::internal("a text of fixed width"))),
-            None => Err(Error::internal("an element behind the last one")),
-        };
+/// An element; nothing if it is NULL.
+fn slot_of(worker: &mut Worker, raw: &[u8], element: SqlType) -> Result<Slot> {
+    if raw.is_empty() {
+        return Err(Error::internal("an element behind the last one"));
     }
-    let raw = elements.raw();
     if array::is_null(raw) {
         return Ok(Slot::default());
     }
-    Ok(Slot::str(match array::inner(raw, element) {
-        // A part of the list lives as long as that.
-        std::borrow::Cow::Borrowed(part) => Str::new(part.as_bytes()),
-        std::borrow::Cow::Owned(made) => worker.text(&made)?,
-    }))
+    if element.physical() != Physical::Str {
+        return slot::slot_of(&array::fixed(raw, element), element, |_| Err(Error::internal("a text of fixed width")));
+    }
+    // A part of the list lives as long as that.
+    let text = match array::part_of(raw, element) {
+        Some(part) => Str::new(part),
+        None => worker.text(&array::inner(raw, element))?,
+    };
+    Ok(Slot::str(text))
 }
 
 /// The element of a number, and whether it is NULL or there is none.
@@ -99,17 +99,72 @@ pub(super) unsafe extern "C" fn subscript(
         let (list, at) = unsafe { (text(args, 0), (*args.add(1)).as_i64()) };
         let element = element_type(worker, site);
         let elements = usize::try_from(at - 1).ok().map(|before| Elements::new(list, element).skip_elements(before));
-        let there = elements.filter(|elements| {
-            let raw = elements.clone().raw();
-            !raw.is_empty() && !array::is_null(raw)
-        });
-        let null = there.is_none();
-        let slot = there.map_or(Ok(Slot::default()), |elements| slot_of_next(worker, elements, element))?;
+        let raw = elements.map_or(&[][..], |mut elements| elements.raw());
+        let null = raw.is_empty() || array::is_null(raw);
+        let slot = if null { Slot::default() } else { slot_of(worker, raw, element)? };
         // SAFETY: room for the callee's two results.
         unsafe {
             results.write(slot);
             results.add(1).write(Slot::bool(null));
         }
+        Ok(())
+    });
+    answer(worker, found)
+}
+
+/// What a function finds in lists, and whether that is NULL.
+pub(super) unsafe extern "C" fn of_lists(
+    worker: &mut Worker,
+    site_and_function: u64,
+    args: *const Slot,
+    results: *mut Slot,
+) -> u32 {
+    let found = guarded(|| {
+        let element = element_type(worker, site_and_function >> 16);
+        let function = ScalarFunction::numbered(site_and_function as u16);
+        // SAFETY: generated code passes what the callee's signature says, texts alive.
+        let found = unsafe {
+            let number = |i| Some((*args.add(i)).as_i64());
+            match function.definition().typed {
+                Some(Typed::OfList(find)) => find(text(args, 0), element)?,
+                Some(Typed::OfLists(find)) => find(text(args, 0), text(args, 1), element)?,
+                Some(Typed::Part(part)) => Found::Text(part(text(args, 0), element, number(1), number(2))),
+                _ => return Err(Error::internal("a function that is not of lists")),
+            }
+        };
+        let slot = match found {
+            Found::Null => Slot::default(),
+            Found::Bool(is_true) => Slot::bool(is_true),
+            Found::Integer(number) => Slot::integer(number),
+            Found::Double(number) => Slot::f64(number),
+            // A part of a list lives as long as that.
+            Found::Text(part) => Slot::str(Str::new(part.as_bytes())),
+            Found::Element(alone) => slot_of(worker, alone.as_bytes(), element)?,
+        };
+        // SAFETY: room for the callee's two results.
+        unsafe {
+            results.write(slot);
+            results.add(1).write(Slot::bool(found == Found::Null));
+        }
+        Ok(())
+    });
+    answer(worker, found)
+}
+
+/// Where a field of a struct begins.
+pub(super) unsafe extern "C" fn field_start(
+    worker: &mut Worker,
+    site: u64,
+    args: *const Slot,
+    results: *mut Slot,
+) -> u32 {
+    let found = guarded(|| {
+        // SAFETY: generated code passes a text that is alive, and a number.
+        let (form, number) = unsafe { (text(args, 0), (*args.add(1)).as_i64()) };
+        let of = element_type(worker, site).structure().ok_or_else(|| Error::internal("a field of no struct"))?;
+        let start = structure::start(form, of, number as usize);
+        // SAFETY: room for the callee's result.
+        unsafe { results.write(Slot::integer(start as i128)) };
         Ok(())
     });
     answer(worker, found)

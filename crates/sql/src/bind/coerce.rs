@@ -403,10 +403,11 @@ fn assignable(from: SqlType, to: SqlType) -> bool {
             | (SqlType::Timetz, SqlType::Time)
             | (SqlType::Timestamptz, SqlType::Timetz)
     );
-    // What structs, maps and lists of them are made of decides.
+    // What structs, maps and lists are made of decides. A cast of a list would cut its texts.
     let is_composite = |t: SqlType| t.structure().is_some() || t.map().is_some();
+    let is_cut = |t: SqlType| matches!(t, SqlType::Varchar(_) | SqlType::Char(_));
     let within = match (from, to) {
-        (SqlType::Array(a), SqlType::Array(b)) => is_composite(*a) && assignable(*a, *b),
+        (SqlType::Array(a), SqlType::Array(b)) => assignable(*a, *b) && !is_cut(*b),
         _ => is_composite(from) && is_composite(to) && can_cast(from, to),
     };
     from == SqlType::Null

@@ -14,11 +14,12 @@
 
 mod code;
 mod functions;
+pub mod numbers;
 mod text;
 mod words;
 
 pub use code::{
-    Elements, encode, finish, has_words, inner, is_null, length, push, push_str, stride, stride_of, word_of,
+    Elements, encode, finish, fixed, has_words, inner, is_null, length, part_of, push, push_str, stride, stride_of, word_of,
     word_of_float, write_word,
 };
 pub use functions::*;

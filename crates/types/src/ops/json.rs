@@ -38,7 +38,7 @@ pub use find::{
 pub use jsonpath::PathCall;
 pub use of::{cast_to, write, write_array};
 pub use order::sort_key;
-pub use path::{extract, extract_text};
+pub use path::{extract, extract_text, only_key};
 pub use plain::is_plain;
 pub use structure::{structure, type_name};
 pub use text::{quote, unescaped, write_quoted};

@@ -5,7 +5,7 @@ use base::{Error, Result, SqlState};
 
 use super::array::{self, Elements};
 use super::cast::{cast_value, write_value};
-use crate::structs::StructType;
+use crate::structs::{StructField, StructType};
 use crate::{SqlType, Value};
 
 /// The struct of those values, as many as it has fields.
@@ -29,12 +29,20 @@ pub fn values<'a>(form: &'a str, of: &'a StructType) -> impl Iterator<Item = Val
     })
 }
 
+/// The byte at which the field of that number begins.
+pub fn start(form: &str, of: &StructType, number: usize) -> usize {
+    let past = |at, field: &StructField| at + Elements::from_byte(form, field.sql_type, at).raw().len();
+    of.fields.iter().take(number).fold(0, past)
+}
+
+/// The same, if it is the same of all structs of the type.
+pub fn fixed_start(of: &StructType, number: usize) -> Option<usize> {
+    of.fields.iter().take(number).map(|field| array::stride(field.sql_type)).sum()
+}
+
 /// The value of the field of that number.
 pub fn field(form: &str, of: &StructType, number: usize) -> Value {
-    let mut at = 0;
-    for before in of.fields.iter().take(number) {
-        at += Elements::from_byte(form, before.sql_type, at).raw().len();
-    }
+    let at = start(form, of, number);
     let field = of.fields.get(number).map(|field| Elements::from_byte(form, field.sql_type, at).next());
     field.flatten().unwrap_or(Value::Null)
 }

@@ -117,6 +117,7 @@ impl Code<'_> {
     fn by_code(&mut self, callee: Callee, args: &[(Val, Ty)], position: Option<u32>) -> Option<Vec<Val>> {
         match (callee, args) {
             (Callee::Subscript(_, ty), [(list, _), (number, _)]) => self.subscript(*list, number.one(), ty),
+            (Callee::Element(_, ty), [(list, _), (at, _)]) => self.element_at(*list, at.one(), ty),
             (Callee::VarianceAdd, [(to, _), (x, _)]) => {
                 let args = [self.worker(), to.one(), x.one()];
                 let failure = self.kernel_call(Kernel::VarianceAdd, &args).expect("it returns a value");

@@ -9,27 +9,23 @@ use pipeline::ir::Ty;
 use super::Code;
 use crate::translate::value::{Val, changing, part_types, store};
 
+/// The layout of elements that code reads.
+fn layout(ty: Ty) -> Option<Physical> {
+    match ty {
+        Ty::I32 => Some(Physical::I32),
+        Ty::I64 => Some(Physical::I64),
+        Ty::F64 => Some(Physical::F64),
+        _ => None,
+    }
+}
+
 impl Code<'_> {
     /// The element of a list that has a number, from 1 on, and whether it is NULL or there is none; none of elements that code
     /// does not read.
     pub(super) fn subscript(&mut self, list: Val, number: Value, ty: Ty) -> Option<Vec<Val>> {
-        let physical = match ty {
-            Ty::I32 => Physical::I32,
-            Ty::I64 => Physical::I64,
-            Ty::F64 => Physical::F64,
-            _ => return None,
-        };
+        let physical = layout(ty)?;
         let bytes = stride_of(physical)? as i64;
-        let (low, high) = list.two();
-        let length = self.b.ins().ireduce(types::I32, low);
-        let length = self.b.ins().uextend(types::I64, length);
-        // What is inline gets an address.
-        let header = self.b.create_sized_stack_slot(StackSlotData::new(StackSlotKind::ExplicitSlot, 16, 4));
-        let header = self.b.ins().stack_addr(types::I64, header, 0);
-        store(&mut self.b, list, header, 0);
-        let inside = self.b.ins().iadd_imm_s(header, size_of::<u32>() as i64);
-        let is_inline = self.b.ins().icmp_imm_u(IntCC::UnsignedLessThanOrEqual, length, Str::INLINE as i64);
-        let start = self.b.ins().select(is_inline, inside, high);
+        let (start, length) = self.payload(list);
 
         // No more elements than bytes, so that the product does not overflow.
         let place = self.b.ins().iadd_imm_s(number, -1);
@@ -46,11 +42,7 @@ impl Code<'_> {
 
         self.b.switch_to_block(there);
         let at = self.b.ins().iadd(start, at);
-        let marker = self.read(types::I8, at, 0);
-        let none = self.b.ins().band_imm_u(marker, i64::from(NULL));
-        let is_null = self.b.ins().icmp_imm_u(IntCC::NotEqual, none, 0);
-        let first = self.b.ins().band_imm_u(marker, i64::from(VALUE) - 1);
-        let found = self.element(at, first, physical);
+        let (found, is_null) = self.marked(at, physical);
         self.b.ins().jump(done, &[found.into(), is_null.into()]);
 
         self.b.switch_to_block(missing);
@@ -63,6 +55,47 @@ impl Code<'_> {
         self.b.seal_block(done);
         self.b.switch_to_block(done);
         Some(vec![Val::One(value), Val::One(null)])
+    }
+
+    /// The element of a list or the field of a struct that begins at a byte, whether it is NULL, and where the next one begins; none of
+    /// elements that code does not read.
+    pub(super) fn element_at(&mut self, list: Val, at: Value, ty: Ty) -> Option<Vec<Val>> {
+        let physical = layout(ty)?;
+        let bytes = stride_of(physical)? as i64;
+        let (start, _) = self.payload(list);
+        let from = self.b.ins().iadd(start, at);
+        let (found, is_null) = self.marked(from, physical);
+        // What stands in the place of NULL is nothing.
+        let nothing = match ty {
+            Ty::F64 => self.b.ins().f64const(0.0),
+            _ => self.b.ins().iconst(part_types(ty)[0], 0),
+        };
+        let found = self.b.ins().select(is_null, nothing, found);
+        let next = self.b.ins().iadd_imm_s(at, bytes);
+        Some(vec![Val::One(found), Val::One(is_null), Val::One(next)])
+    }
+
+    /// Where the bytes of a list begin, and how many they are.
+    fn payload(&mut self, list: Val) -> (Value, Value) {
+        let (low, high) = list.two();
+        let length = self.b.ins().ireduce(types::I32, low);
+        let length = self.b.ins().uextend(types::I64, length);
+        // What is inline gets an address.
+        let header = self.b.create_sized_stack_slot(StackSlotData::new(StackSlotKind::ExplicitSlot, 16, 4));
+        let header = self.b.ins().stack_addr(types::I64, header, 0);
+        store(&mut self.b, list, header, 0);
+        let inside = self.b.ins().iadd_imm_s(header, size_of::<u32>() as i64);
+        let is_inline = self.b.ins().icmp_imm_u(IntCC::UnsignedLessThanOrEqual, length, Str::INLINE as i64);
+        (self.b.ins().select(is_inline, inside, high), length)
+    }
+
+    /// The value of the element that lies there, and whether it is NULL.
+    fn marked(&mut self, at: Value, physical: Physical) -> (Value, Value) {
+        let marker = self.read(types::I8, at, 0);
+        let none = self.b.ins().band_imm_u(marker, i64::from(NULL));
+        let is_null = self.b.ins().icmp_imm_u(IntCC::NotEqual, none, 0);
+        let first = self.b.ins().band_imm_u(marker, i64::from(VALUE) - 1);
+        (self.element(at, first, physical), is_null)
     }
 
     fn read(&mut self, ty: Type, at: Value, offset: i32) -> Value {

@@ -277,6 +277,12 @@ impl Parser<'_> {
             "element_count" => Callee::ElementCount(self.t.id("site")?),
             "element" => Callee::Element(self.t.id("site")?, self.ty()?),
             "subscript" => Callee::Subscript(self.t.id("site")?, self.ty()?),
+            "of_lists" => {
+                let (site, name) = (self.t.id("site")?, self.t.name()?);
+                let function = ScalarFunction::named(name).ok_or_else(|| self.t.error("a function"))?;
+                Callee::OfLists(site, function, self.ty()?)
+            }
+            "field_start" => Callee::FieldStart(self.t.id("site")?),
             "list_push" => Callee::ListPush(self.t.id("site")?, self.ty()?),
             "like" => Callee::Like(self.t.id("$")?),
             "in_set" => Callee::InSet(self.t.id("$")?, self.ty()?),

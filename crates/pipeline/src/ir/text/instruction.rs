@@ -167,6 +167,10 @@ impl Printer<'_, '_, '_> {
                     Callee::ElementCount(id) => write!(self.f, "element_count {id}")?,
                     Callee::Element(id, ty) => write!(self.f, "element {id} {ty:?}")?,
                     Callee::Subscript(id, ty) => write!(self.f, "subscript {id} {ty:?}")?,
+                    Callee::OfLists(id, function, ty) => {
+                        write!(self.f, "of_lists {id} {} {ty:?}", function.name())?;
+                    }
+                    Callee::FieldStart(id) => write!(self.f, "field_start {id}")?,
                     Callee::ListPush(id, ty) => write!(self.f, "list_push {id} {ty:?}")?,
                     Callee::Like(id) => write!(self.f, "like {id}")?,
                     Callee::InSet(id, ty) => write!(self.f, "in_set {id} {ty:?}")?,

@@ -6,6 +6,7 @@ use plan::{Expr, ExprKind, array_elements};
 use types::ops::array::{is_read_as_words, stride};
 use types::ops::date::{self, Field};
 use types::ops::like::Syntax;
+use types::ops::structure;
 use types::{SqlType, Value};
 
 use super::Expressions;
@@ -126,6 +127,32 @@ impl Expressions {
                 }
                 self.found(pipe, Callee::Subscript(site, ty), args, expr)
             }
+            (F::STRUCT_FIELD, [of, Expr { kind: ExprKind::Const(Value::Int(number)), .. }])
+                if let Some(structure) = of.sql_type.structure()
+                    && let Ok(number) = usize::try_from(*number) =>
+            {
+                let (of, site) = (self.scalar(pipe, of)?, self.elements(of.sql_type));
+                let element = Callee::Element(self.elements(expr.sql_type), expr.sql_type.physical().into());
+                let call = |p: &mut Pipe| {
+                    let start = match structure::fixed_start(structure, number) {
+                        Some(start) => p.int(start as i128, Ty::I64),
+                        None => {
+                            let number = p.int(number as i128, Ty::I64);
+                            p.call1(Callee::FieldStart(site), vec![of.value, number], None)
+                        }
+                    };
+                    let results = p.call(element, vec![of.value, start], expr.position);
+                    [results[0], results[1]]
+                };
+                let [value, null] = match of.null {
+                    None => call(pipe),
+                    Some(missing) => {
+                        let result = expr.sql_type.physical().into();
+                        pipe.if_(missing, |p| Ok([p.zero(result), p.bool(true)]), |p| Ok(call(p)))?
+                    }
+                };
+                Ok(Sql { value, null: Some(null) })
+            }
             (F::JSON_FIELD | F::JSON_FIELD_TEXT, [document, key])
                 if let ExprKind::Cast(text) = &document.kind
                     && text.sql_type.is_string() =>
@@ -161,6 +188,11 @@ impl Expressions {
                     self.boxed(pipe, f, args, expr.sql_type, expr.position)
                 }
                 Some(Typed::Double(..) | Typed::DoubleOfTwo(..)) => self.of_doubles(pipe, f, args, expr),
+                Some(typed) if typed.is_of_lists() => {
+                    let element = args[0].sql_type.element().expect("a list, as it is asked above");
+                    let callee = Callee::OfLists(self.elements(element), f, expr.sql_type.physical().into());
+                    self.found(pipe, callee, args, expr)
+                }
                 Some(typed) if typed.says_null() => self.found(pipe, Callee::Scalar(f), args, expr),
                 Some(_) => self.direct(pipe, Callee::Scalar(f), args, expr),
                 None => self.boxed(pipe, f, args, expr.sql_type, expr.position),

@@ -232,8 +232,8 @@ fn bits(bytes: &[u8]) -> u128 {
     bytes[1..].iter().fold(u128::from(bytes[0] & (VALUE - 1)), rest)
 }
 
-/// The value of an element of fixed width.
-fn fixed(bytes: &[u8], element: SqlType) -> Value {
+/// The value of an element of fixed width, by its bytes.
+pub fn fixed(bytes: &[u8], element: SqlType) -> Value {
     if bytes[0] & NULL != 0 {
         return Value::Null;
     }
@@ -299,6 +299,11 @@ impl<'a> Elements<'a> {
         }
     }
 
+    /// Bytes from here to the end.
+    pub(super) fn bytes(&self) -> usize {
+        self.rest.len()
+    }
+
     /// The bytes of the next element, which are an array of this element alone; none at the end.
     pub fn raw(&mut self) -> &'a [u8] {
         let length = match self.stride {
@@ -325,12 +330,19 @@ impl Iterator for Elements<'_> {
     }
 }
 
+/// The bytes of the text or array between marker and end, if these are its own.
+#[inline]
+pub fn part_of(raw: &[u8], element: SqlType) -> Option<&[u8]> {
+    let bytes = raw.get(1..raw.len() - 1).unwrap_or_default();
+    (element.is_nested() || memchr::memchr(ESCAPE, bytes).is_none()).then_some(bytes)
+}
+
 /// The text or array between marker and end.
 pub fn inner(raw: &[u8], element: SqlType) -> Cow<'_, str> {
-    let bytes = raw.get(1..raw.len() - 1).unwrap_or_default();
-    if element.is_nested() || !bytes.contains(&ESCAPE) {
+    if let Some(bytes) = part_of(raw, element) {
         return String::from_utf8_lossy(bytes);
     }
+    let bytes = raw.get(1..raw.len() - 1).unwrap_or_default();
     let mut out = Vec::with_capacity(bytes.len());
     let mut rest = bytes.iter();
     while let Some(&byte) = rest.next() {
@@ -352,7 +364,7 @@ fn extent(bytes: &[u8], element: SqlType) -> usize {
             (of.fields.iter().fold(1, past) + 1).min(bytes.len())
         }
         Some(_) => match element.items() {
-            None => 1 + bytes[1..].iter().position(|b| *b == END).map_or(bytes.len() - 1, |at| at + 1),
+            None => 1 + memchr::memchr(END, &bytes[1..]).map_or(bytes.len() - 1, |at| at + 1),
             Some(inner) => {
                 let mut at = 1;
                 while at < bytes.len() && bytes[at] != END {

@@ -13,7 +13,7 @@ use crate::ops::string::{MAX_LENGTH, check_length};
 use crate::{SqlType, Value};
 
 /// The bytes of the elements, each the array of it alone.
-fn raw(array: &str, element: SqlType) -> impl Iterator<Item = &[u8]> {
+pub(super) fn raw(array: &str, element: SqlType) -> impl Iterator<Item = &[u8]> {
     let mut elements = Elements::new(array, element);
     std::iter::from_fn(move || Some(elements.raw()).filter(|raw| !raw.is_empty()))
 }
@@ -25,19 +25,21 @@ pub fn subscript(array: &str, element: SqlType, at: i64) -> Value {
 }
 
 /// The elements of these numbers, both included; what is outside of the array is not there.
-pub fn slice(array: &str, element: SqlType, from: Option<i64>, to: Option<i64>) -> Result<Value> {
+pub fn slice(array: &str, element: SqlType, from: Option<i64>, to: Option<i64>) -> &str {
     let from = from.unwrap_or(1).max(1);
     let count = to.unwrap_or(i64::MAX).saturating_sub(from).saturating_add(1).max(0);
-    let (skipped, count) = (usize::try_from(from - 1), usize::try_from(count).unwrap_or(usize::MAX));
-    let kept = raw(array, element).skip(skipped.unwrap_or(usize::MAX)).take(count);
-    finish(kept.flatten().copied().collect())
+    let place = |count: i64| usize::try_from(count).unwrap_or(usize::MAX);
+    let begin = Elements::new(array, element).skip_elements(place(from - 1));
+    let end = begin.clone().skip_elements(place(count));
+    let at = |elements: Elements<'_>| array.len() - elements.bytes();
+    array.get(at(begin)..at(end)).unwrap_or_default()
 }
 
 /// The same in each dimension of an array of arrays: the first bounds are the outermost's. Nothing is left where one has nothing.
 pub fn slice_each(array: &str, element: SqlType, bounds: &[(i64, i64)]) -> Result<Value> {
     let Some((&(from, to), rest)) = bounds.split_first() else { return Ok(Value::str(array)) };
-    let outer = slice(array, element, Some(from), Some(to))?;
-    let (Some(inner), Value::Str(kept), false) = (element.element(), &outer, rest.is_empty()) else { return Ok(outer) };
+    let kept = slice(array, element, Some(from), Some(to));
+    let (Some(inner), false) = (element.element(), rest.is_empty()) else { return Ok(Value::str(kept)) };
     let mut left = Vec::new();
     for part in Elements::new(kept, element) {
         let Value::Str(part) = part else { continue };
@@ -50,7 +52,7 @@ pub fn slice_each(array: &str, element: SqlType, bounds: &[(i64, i64)]) -> Resul
 }
 
 /// Elements from one number to another, of which those below zero count from the end; in steps if there is one.
-pub fn list_slice(array: &str, element: SqlType, from: Option<i64>, to: Option<i64>) -> Result<Value> {
+pub fn list_slice(array: &str, element: SqlType, from: Option<i64>, to: Option<i64>) -> &str {
     let length = super::length(array, element) as i64;
     let absolute = |at: i64| if at < 0 { at.saturating_add(length).saturating_add(1) } else { at };
     slice(array, element, from.map(absolute), to.map(absolute))
@@ -62,8 +64,8 @@ pub fn list_slice_by(array: &str, element: SqlType, (from, to): (i64, i64), step
         return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, "the step of a slice cannot be zero"));
     }
     let (first, last) = if step > 0 { (from, to) } else { (to, from) };
-    let Value::Str(part) = list_slice(array, element, Some(first), Some(last))? else { return Ok(Value::Null) };
-    let mut parts: Vec<&[u8]> = raw(&part, element).collect();
+    let part = list_slice(array, element, Some(first), Some(last));
+    let mut parts: Vec<&[u8]> = raw(part, element).collect();
     if step < 0 {
         parts.reverse();
     }
@@ -189,12 +191,11 @@ pub fn counts(array: &str, element: SqlType) -> Vec<(Value, i64)> {
     counts.into_iter().filter_map(|(raw, count)| Some((value(raw)?, count))).collect()
 }
 
-/// The least element, or the greatest; NULL if all are.
-pub fn extreme(array: &str, element: SqlType, greatest: bool) -> Value {
+/// The least element, or the greatest, as the array of it alone; none if all are NULL.
+pub(super) fn extreme(array: &str, element: SqlType, greatest: bool) -> Option<&str> {
     let values = raw(array, element).filter(|raw| !is_null(raw));
     let found = if greatest { values.max() } else { values.min() };
-    let alone = found.and_then(|raw| std::str::from_utf8(raw).ok());
-    alone.and_then(|raw| Elements::new(raw, element).next()).unwrap_or(Value::Null)
+    found.and_then(|raw| std::str::from_utf8(raw).ok())
 }
 
 /// An array of arrays as one of their elements.

@@ -153,3 +153,65 @@ fn words_are_read_where_they_lie() {
         }
     }
 }
+
+/// Numbers of a type, as many as asked for, some of them NULL.
+fn numbers_of(element: SqlType, count: usize, with_nulls: bool) -> Vec<Value> {
+    let number = |at: usize| (at as i64 * 7919 % 211) - 105;
+    let value = |at| match element {
+        SqlType::Real | SqlType::Double => Value::Float(number(at) as f64 / 8.0),
+        SqlType::Decimal { .. } => Value::Decimal(number(at).into()),
+        _ => Value::Int(number(at)),
+    };
+    (0..count).map(|at| if with_nulls && at % 5 == 3 { Value::Null } else { value(at) }).collect()
+}
+
+#[test]
+fn what_is_computed_of_lists_is_what_their_elements_say() {
+    use super::numbers::{self, Found};
+    let exact = [SqlType::SmallInt, SqlType::Integer, SqlType::BigInt, SqlType::decimal(9, 2), SqlType::decimal(30, 2)];
+    for element in exact.into_iter().chain([SqlType::Real, SqlType::Double]) {
+        for count in [0, 1, 2, 7, 8, 9, 63, 64, 65, 200] {
+            let list = numbers_of(element, count, true);
+            let Value::Str(form) = encode(&list, element).unwrap() else { panic!() };
+            let double = |value: &Value| match value {
+                Value::Float(f) => Some(*f),
+                value => value.as_integer().map(|n| n as f64 / if element.is_decimal() { 100.0 } else { 1.0 }),
+            };
+            let doubles: Vec<f64> = list.iter().filter_map(double).collect();
+            let integers: Vec<i128> = list.iter().filter_map(Value::as_integer).collect();
+            let of = |found: Result<Found<'_>, _>| found.unwrap().value(element, element);
+            let or_null = |value: Option<Value>| value.unwrap_or(Value::Null);
+            let some = |value: f64| (!doubles.is_empty()).then_some(Value::Float(value));
+            let sum = if integers.is_empty() { some(doubles.iter().sum()) } else { None };
+            match numbers::sum(&form, element).unwrap() {
+                Found::Integer(found) => assert_eq!(found, integers.iter().sum(), "{element} {count}"),
+                found => assert_eq!(found.value(element, SqlType::Double), or_null(sum), "{element} {count}"),
+            }
+            let sum: f64 = doubles.iter().sum();
+            assert_eq!(of(numbers::average(&form, element)), or_null(some(sum / doubles.len() as f64)));
+            assert_eq!(numbers::count(&form, element).unwrap(), Found::Integer(doubles.len() as i128));
+            let values = || list.iter().filter(|value| !value.is_null());
+            assert_eq!(of(numbers::greatest(&form, element)), or_null(values().max_by(|a, b| a.total_cmp(b)).cloned()));
+            assert_eq!(of(numbers::least(&form, element)), or_null(values().min_by(|a, b| a.total_cmp(b)).cloned()));
+
+            let list = numbers_of(element, count, false);
+            let other: Vec<Value> = list.iter().rev().cloned().collect();
+            let (form, turned) = (encode(&list, element).unwrap(), encode(&other, element).unwrap());
+            let (Value::Str(form), Value::Str(turned)) = (&form, &turned) else { panic!() };
+            let pairs = || list.iter().zip(&other).map(|(a, b)| (double(a).unwrap(), double(b).unwrap()));
+            let near = |found: Result<Found<'_>, _>, expected: f64| match found.unwrap() {
+                Found::Double(found) => assert!((found - expected).abs() <= 1e-9 * expected.abs().max(1.0), "{element}"),
+                found => panic!("{found:?}"),
+            };
+            near(numbers::inner_product(form, turned, element), pairs().map(|(a, b)| a * b).sum());
+            near(numbers::distance(form, turned, element), pairs().map(|(a, b)| (a - b) * (a - b)).sum::<f64>().sqrt());
+            let of_itself = numbers::cosine_similarity(form, form, element).unwrap();
+            assert_eq!(of_itself, if count == 0 { Found::Null } else { Found::Double(1.0) }, "{element} {count}");
+            assert!(count == 0 || numbers::inner_product(form, "", element).is_err());
+        }
+    }
+    let with_null = encode(&[Value::Null], SqlType::Integer).unwrap();
+    let Value::Str(with_null) = &with_null else { panic!() };
+    assert_eq!(numbers::inner_product(with_null, with_null, SqlType::Integer).unwrap_err().state().0, "22004");
+    assert!(numbers::sum("", SqlType::Text).is_err());
+}

@@ -117,6 +117,35 @@ pub fn decode(element: Physical, raw: Raw<'_>, nulls: &mut [u8]) {
     );
 }
 
+/// The words of elements, and whether they are NULL, one by one: of few, where what is written to memory to be read by vectors
+/// would have to be waited for.
+///
+/// # Panics
+/// As [`gather`].
+#[inline(always)]
+pub(super) fn each_word(list: &[u8], element: Physical, mut with: impl FnMut(u64, bool)) {
+    match element {
+        Physical::I32 => {
+            for &[a, b, c, d, e] in list.as_chunks().0 {
+                let (word, null) = decoded(a.into(), integer(u64::from_le_bytes([a, b, c, d, e, 0, 0, 0])));
+                with(word, null != 0);
+            }
+        }
+        Physical::I64 | Physical::F64 => {
+            for &[first, second, a, b, c, d, e, f, g, h] in list.as_chunks().0 {
+                let (word, head) = (u64::from_le_bytes([a, b, c, d, e, f, g, h]), u16::from_le_bytes([first, second]));
+                let value = match element {
+                    Physical::I64 => long(word, head.into()) ^ 1 << 63,
+                    _ => double(word, head.into()),
+                };
+                let (word, null) = decoded(head.into(), value);
+                with(word, null != 0);
+            }
+        }
+        _ => unreachable!("elements that are not read as words"),
+    }
+}
+
 /// The value, unless the first byte marks NULL.
 #[inline(always)]
 fn decoded(first: u64, value: u64) -> (u64, u8) {

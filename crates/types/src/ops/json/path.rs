@@ -39,6 +39,12 @@ pub(super) fn keys(at: &str) -> Result<Vec<String>> {
     }
 }
 
+/// The key that a path consists of, if it is one, and cannot be meant as a number.
+pub fn only_key(at: &str) -> Option<String> {
+    let key = keys(at).ok().filter(|keys| keys.len() == 1)?.pop()?;
+    key.parse::<i64>().is_err().then_some(key)
+}
+
 /// The steps of a path as an array of texts.
 fn steps(at: &str) -> Result<String> {
     let steps: Vec<Value> = keys(at)?.into_iter().map(Value::str).collect();
