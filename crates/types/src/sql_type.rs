@@ -342,7 +342,7 @@ impl SqlType {
     }
 }
 
-/// What tells types apart that are called alike: two enums may have one name.
+/// What tells types apart that are called alike: two enums may have one name, and a `numeric` shows some digits or others.
 fn key(sql_type: SqlType) -> String {
     match sql_type {
         SqlType::Enum(of) => format!("{sql_type} {}", of.number()),
@@ -352,6 +352,7 @@ fn key(sql_type: SqlType) -> String {
             format!("{}({})", if of.is_row { "row" } else { "" }, fields.collect::<Vec<_>>().join(", "))
         }
         SqlType::Map(of) => format!("map {}", key(of.entry)),
+        SqlType::Numeric { precision: 0, scale } => format!("{sql_type} showing {scale}"),
         _ => sql_type.to_string(),
     }
 }

@@ -7,6 +7,7 @@ mod cast;
 mod compare;
 mod each;
 mod function;
+mod period;
 mod range;
 mod rounding;
 mod scalar;

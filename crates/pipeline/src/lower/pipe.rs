@@ -333,6 +333,10 @@ impl Pipe {
         let last = self.blocks[0].iter().rev().find(|inst| bends(inst)).filter(|_| self.depth() == 0)?;
         let Inst::Repeat { elements, .. } = last else { return None };
         let found = elements.iter().find(|element| (element.value, Some(element.null)) == (sql.value, sql.null))?;
+        // Floats lie as doubles where they are delivered.
+        if self.ty(found.value) == Ty::F32 {
+            return None;
+        }
         Some(FoldElement { value: found.value, null: found.null })
     }
 

@@ -20,7 +20,7 @@ pub struct ElementsScratch {
 }
 
 /// The layouts of elements that are delivered, by the number that code passes.
-pub const DELIVERED: [Physical; 3] = [Physical::I32, Physical::I64, Physical::F64];
+pub const DELIVERED: [Physical; 4] = [Physical::I32, Physical::I64, Physical::F32, Physical::F64];
 
 /// Finds the elements of `count` deliveries, of the layout of that number.
 ///

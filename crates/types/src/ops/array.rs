@@ -19,8 +19,8 @@ mod text;
 mod words;
 
 pub use code::{
-    Elements, encode, finish, fixed, has_words, inner, is_null, length, part_of, push, push_str, stride, stride_of, word_of,
-    word_of_float, write_word,
+    Elements, encode, finish, fixed, has_words, inner, is_null, length, part_of, push, push_str, stride, stride_of,
+    word_of, word_of_float, write_word,
 };
 pub use functions::*;
 pub use text::{parse, write};

@@ -439,7 +439,12 @@ impl Body<'_, '_> {
                 let ty = e.values.ty(element.value);
                 let words = std::mem::offset_of!(ElementsScratch, words) as u32;
                 let nulls = std::mem::offset_of!(ElementsScratch, nulls) as u32;
-                let value = load(&mut e.code().b, changing(), ty, word, words);
+                // Floats lie there as doubles.
+                let lies = if ty == Ty::F32 { Ty::F64 } else { ty };
+                let mut value = load(&mut e.code().b, changing(), lies, word, words);
+                if ty == Ty::F32 {
+                    value = Val::One(e.code().b.ins().fdemote(types::F32, value.one()));
+                }
                 e.values.define(element.value, value);
                 let value = load(&mut e.code().b, changing(), Ty::Bool, null, nulls);
                 e.values.define(element.null, value);

@@ -14,6 +14,7 @@ fn layout(ty: Ty) -> Option<Physical> {
     match ty {
         Ty::I32 => Some(Physical::I32),
         Ty::I64 => Some(Physical::I64),
+        Ty::F32 => Some(Physical::F32),
         Ty::F64 => Some(Physical::F64),
         _ => None,
     }
@@ -47,6 +48,7 @@ impl Code<'_> {
 
         self.b.switch_to_block(missing);
         let nothing = match ty {
+            Ty::F32 => self.b.ins().f32const(0.0),
             Ty::F64 => self.b.ins().f64const(0.0),
             _ => self.b.ins().iconst(part_types(ty)[0], 0),
         };
@@ -67,6 +69,7 @@ impl Code<'_> {
         let (found, is_null) = self.marked(from, physical);
         // What stands in the place of NULL is nothing.
         let nothing = match ty {
+            Ty::F32 => self.b.ins().f32const(0.0),
             Ty::F64 => self.b.ins().f64const(0.0),
             _ => self.b.ins().iconst(part_types(ty)[0], 0),
         };
@@ -104,12 +107,15 @@ impl Code<'_> {
 
     /// The value of an element whose first byte, but for what marks it, is given.
     fn element(&mut self, at: Value, first: Value, physical: Physical) -> Value {
-        if physical == Physical::I32 {
+        if matches!(physical, Physical::I32 | Physical::F32) {
             let first = self.b.ins().uextend(types::I32, first);
             let first = self.b.ins().ishl_imm_u(first, 28);
             let rest = self.sevens(types::I32, at, 1);
             let bits = self.b.ins().bor(first, rest);
-            return self.b.ins().bxor_imm_u(bits, 1 << 31);
+            return match physical {
+                Physical::I32 => self.b.ins().bxor_imm_u(bits, 1 << 31),
+                _ => self.float(bits, types::F32),
+            };
         }
         let second = self.read(types::I8, at, 1);
         let (first, second) = (self.b.ins().uextend(types::I64, first), self.b.ins().uextend(types::I64, second));
@@ -117,15 +123,17 @@ impl Code<'_> {
         let rest = self.sevens(types::I64, at, 2);
         let bits = self.b.ins().bor(second, rest);
         let bits = self.b.ins().bor(first, bits);
-        let turned = self.b.ins().bxor_imm_u(bits, i64::MIN);
-        if physical == Physical::I64 {
-            return turned;
-        }
-        // Negative doubles are ordered the other way round.
+        if physical == Physical::I64 { self.b.ins().bxor_imm_u(bits, i64::MIN) } else { self.float(bits, types::F64) }
+    }
+
+    /// The float whose bits are in the order of the values: negative ones the other way round.
+    fn float(&mut self, bits: Value, ty: Type) -> Value {
+        let sign = if ty == types::F32 { 1 << 31 } else { i64::MIN };
+        let turned = self.b.ins().bxor_imm_u(bits, sign);
         let inverse = self.b.ins().bnot(bits);
         let is_positive = self.b.ins().icmp_imm_s(IntCC::SignedLessThan, bits, 0);
         let bits = self.b.ins().select(is_positive, turned, inverse);
-        self.b.ins().bitcast(types::F64, MemFlagsData::new(), bits)
+        self.b.ins().bitcast(ty, MemFlagsData::new(), bits)
     }
 
     /// The bits of four or eight bytes that have seven each, the highest first: halves, quarters and eighths move together.

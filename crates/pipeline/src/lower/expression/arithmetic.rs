@@ -294,7 +294,9 @@ impl Expressions {
     }
 
     fn plus_interval(&mut self, pipe: &mut Pipe, f: F, args: &[Expr], expr: &Expr) -> Result<Option<Sql>> {
-        let ExprKind::Const(Value::Interval(interval)) = args[1].kind else { return Ok(None) };
+        let ExprKind::Const(Value::Interval(interval)) = args[1].kind else {
+            return self.plus_multiple(pipe, f, args);
+        };
         let is_finite = self.is_finite(&args[0]);
         if args[0].sql_type == SqlType::Date && !is_finite {
             return Ok(None);

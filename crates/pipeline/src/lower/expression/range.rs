@@ -146,6 +146,9 @@ impl Expressions {
             ExprKind::Call(F::ADD | F::SUBTRACT, args) if expr.sql_type == SqlType::Date => {
                 self.range_of_days(expr, args)
             }
+            ExprKind::Call(f @ (F::ADD | F::SUBTRACT), args) if expr.sql_type == SqlType::Timestamp => {
+                self.range_of_sum(*f, args)
+            }
             ExprKind::Call(F::ADD | F::SUBTRACT | F::MULTIPLY, args) => self.range_of_arithmetic(expr, args),
             ExprKind::Call(F::DIVIDE | F::MODULO, args) => self.range_of_division(expr, args),
             ExprKind::Call(F::BIT_AND, args) => self.range_of_bits(args),

@@ -3,7 +3,7 @@
 use base::Result;
 use functions::ScalarFunction as F;
 use plan::{Expr, ExprKind};
-use types::{Physical, SqlType, Value};
+use types::{SqlType, Value};
 
 use super::Expressions;
 use super::range::Range;
@@ -36,12 +36,16 @@ fn in_units(pipe: &mut Pipe, value: Var, unit: i128, function: FloatFunction) ->
     pipe.wrapping(op, whole, step)
 }
 
-/// A decimal as a number of greater units, of a layout.
+/// A decimal whose magnitude is below 10^18 as a number of greater units, of a layout.
 pub(super) fn fewer_digits(pipe: &mut Pipe, sql: Sql, (unit, function): (i128, FloatFunction), layout: Ty) -> Sql {
-    let value = pipe.widen(sql.value, Ty::I64);
+    let value = match pipe.ty(sql.value) {
+        Ty::I128 => pipe.let_(Ty::I64, Operation::Convert(Conversion::Cut, sql.value, Ty::I64, None)),
+        _ => pipe.widen(sql.value, Ty::I64),
+    };
     let value = in_units(pipe, value, unit, function);
     let value = match layout {
         Ty::I64 => value,
+        Ty::I128 => pipe.widen(value, Ty::I128),
         narrow => pipe.let_(narrow, Operation::Convert(Conversion::Cut, value, narrow, None)),
     };
     Sql { value, null: sql.null }
@@ -84,17 +88,15 @@ impl Expressions {
         }
     }
 
-    /// How many units of a decimal one of a number with fewer digits is, if both are words and the result is known to fit.
+    /// How many units of a decimal one of a number with fewer digits is, if both are words and known to fit.
     pub(super) fn unit_of_cast(&self, input: &Expr, to: SqlType) -> Option<i128> {
         let from = input.sql_type;
         let down = from.scale().checked_sub(to.scale()).filter(|down| (1..=MOST_DIGITS).contains(down))?;
         let unit = 10i128.pow(down.into());
+        let magnitude = self.range(input)?.magnitude();
         // Rounding adds one at most.
-        let most = self.range(input)?.magnitude() / unit.unsigned_abs() + 1;
-        let fits = most <= Range::of_type(to)?.high.unsigned_abs();
-        let are_words =
-            from.is_decimal() && from.physical() == Physical::I64 && to.physical().size() <= Ty::I64.size() as usize;
-        (fits && are_words).then_some(unit)
+        let fits = magnitude / unit.unsigned_abs() < Range::of_type(to)?.high.unsigned_abs();
+        (fits && from.is_decimal() && magnitude < 10u128.pow(MOST_DIGITS.into())).then_some(unit)
     }
 
     pub(super) fn float_function(&mut self, pipe: &mut Pipe, function: FloatFunction, input: &Expr) -> Result<Sql> {

@@ -82,9 +82,12 @@ impl Binder<'_> {
 
     /// `column.field`, `table.column.field.field`, where that is no column itself.
     pub(super) fn path_of(&mut self, parts: &[Ident], error: Error) -> Result<Expr> {
-        if !matches!(error.state(), SqlState::UNDEFINED_TABLE | SqlState::SYNTAX_ERROR) {
+        let states = [SqlState::UNDEFINED_TABLE, SqlState::SYNTAX_ERROR, SqlState::UNDEFINED_COLUMN];
+        if !states.contains(&error.state()) {
             return Err(error);
         }
+        // A table may have the name of its column.
+        let is_table = error.state() == SqlState::UNDEFINED_COLUMN;
         let [first, rest @ ..] = parts else { return Err(error) };
         let begin = match (self.identifier(first), rest) {
             (Ok(value), _) => Some((value, rest)),
@@ -98,7 +101,10 @@ impl Binder<'_> {
             return Err(error);
         };
         for field in fields {
-            value = self.member(value, field, self.text.at(first))?;
+            value = match self.member(value, field, self.text.at(first)) {
+                Err(_) if is_table => return Err(error),
+                member => member?,
+            };
         }
         Ok(value)
     }

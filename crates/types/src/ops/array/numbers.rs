@@ -5,10 +5,10 @@ use base::{Error, Result, SqlState};
 
 use super::code::{is_null, must_not_be_null};
 use super::functions::{self, raw};
-use super::words::{self, Raw, decode, gather};
+use super::words::{self, Raw, decode, gather, is_read_as_words};
 use super::{Elements, stride_of};
-use crate::ops::error::out_of_range;
 use crate::ops::decimal;
+use crate::ops::error::out_of_range;
 use crate::{Physical, SqlType, Value};
 
 /// What a function of lists gives.
@@ -74,29 +74,39 @@ pub fn no_numbers(element: SqlType) -> Error {
 /// Calls `with` with elements as words, as [`decode`] makes them, and whether they are NULL.
 #[inline(always)]
 fn each_word(list: &[u8], element: Physical, mut with: impl FnMut(u64, bool)) {
-    // Those of four bytes lie alike.
-    let (read, is_float) = if element == Physical::F32 { (Physical::I32, true) } else { (element, false) };
-    let of = |word: u64| if is_float { double_of_float(word) } else { word };
     let bytes = stride_of(element).unwrap_or(1);
     if list.len() <= FEW * bytes {
-        return words::each_word(list, read, |word, is_null| with(of(word), is_null));
+        return words::each_word(list, element, with);
     }
-    let (mut words, mut heads, mut nulls) = ([0; BLOCK], [0; BLOCK], [0; BLOCK]);
+    let mut read = Block::default();
     for block in list.chunks(BLOCK * bytes) {
-        let words = &mut words[..block.len() / bytes];
-        gather(block, 0, read, Raw { words, heads: &mut heads });
-        decode(read, Raw { words, heads: &mut heads }, &mut nulls);
-        words.iter().zip(&nulls).for_each(|(word, null)| with(of(*word), *null != 0));
+        let (words, nulls) = read.read(block, element);
+        words.iter().zip(nulls).for_each(|(word, null)| with(*word, *null != 0));
     }
 }
 
-/// The bits of the double that a float in the order of its value is.
-#[inline(always)]
-fn double_of_float(word: u64) -> u64 {
-    // Decoded as an integer: its sign is turned.
-    let ordered = word as u32 ^ 1 << 31;
-    let bits = if ordered >> 31 == 1 { ordered ^ 1 << 31 } else { !ordered };
-    f64::from(f32::from_bits(bits)).to_bits()
+/// Elements that were read at once.
+struct Block {
+    words: [u64; BLOCK],
+    heads: [u16; BLOCK],
+    nulls: [u8; BLOCK],
+}
+
+impl Default for Block {
+    fn default() -> Self {
+        Self { words: [0; BLOCK], heads: [0; BLOCK], nulls: [0; BLOCK] }
+    }
+}
+
+impl Block {
+    fn read(&mut self, list: &[u8], element: Physical) -> (&[u64], &[u8]) {
+        let count = list.len() / stride_of(element).unwrap_or(1);
+        let Self { words, heads, nulls } = self;
+        let words = &mut words[..count];
+        gather(list, 0, element, Raw { words, heads });
+        decode(element, Raw { words, heads }, nulls);
+        (words, &nulls[..count])
+    }
 }
 
 /// Calls `with` with each integer that is not NULL.
@@ -221,7 +231,6 @@ pub fn place<'a>(list: &'a str, wanted: &'a str, element: SqlType) -> Result<Fou
     Ok(functions::position(list, element, wanted, 1).map_or(Found::Null, |at| Found::Integer(at.into())))
 }
 
-
 /// Sums in lanes: one result, whatever the processor adds at once.
 const LANES: usize = 8;
 const _: () = assert!(FEW <= LANES);
@@ -249,15 +258,26 @@ fn sums_of_pairs<const SUMS: usize>(
             lanes.iter_mut().zip(of(value[0], other[0])).for_each(|(lanes, of)| lanes[at] = of);
         }
     } else {
+        let mut read = Block::default();
         let [mut values, mut others] = [[0.0; BLOCK]; 2];
         for (a, b) in a.chunks(BLOCK * stride).zip(b.chunks(BLOCK * stride)) {
-            doubles(a, (element, numbers), &mut values)?;
-            doubles(b, (element, numbers), &mut others)?;
             let count = a.len() / stride;
-            let pairs = (&values[..count], &others[..count]);
+            let (values, others) = (&mut values[..count], &mut others[..count]);
+            for (list, to) in [(a, &mut *values), (b, &mut *others)] {
+                match numbers {
+                    Numbers::Doubles => {
+                        let (words, nulls) = read.read(list, element.physical());
+                        to.iter_mut().zip(words).for_each(|(to, word)| *to = f64::from_bits(*word));
+                        if nulls.iter().fold(0, |any, null| any | null) != 0 {
+                            return Err(null_in_pair());
+                        }
+                    }
+                    Numbers::Exact(_) => doubles(list, (element, numbers), to)?,
+                }
+            }
             vectorised(
                 #[inline(always)]
-                || add_pairs(&mut lanes, pairs, of),
+                || add_pairs(&mut lanes, (values, others), of),
             );
         }
     }
@@ -288,14 +308,18 @@ fn add_pairs<const SUMS: usize>(
     }
 }
 
+#[cold]
+fn null_in_pair() -> Error {
+    must_not_be_null("a list whose elements are multiplied must not have a NULL")
+}
+
 /// Reads elements, none of which may be NULL.
 #[inline(always)]
 fn doubles(list: &[u8], (element, numbers): (SqlType, Numbers), to: &mut [f64]) -> Result<()> {
-    let null = || must_not_be_null("a list whose elements are multiplied must not have a NULL");
     let physical = element.physical();
     let mut to = to.iter_mut();
     let mut any_null = false;
-    if matches!(physical, Physical::F32 | Physical::F64 | Physical::I32 | Physical::I64) {
+    if is_read_as_words(physical) {
         each_word(list, physical, |word, is_null| {
             any_null |= is_null;
             let value = match numbers {
@@ -307,11 +331,11 @@ fn doubles(list: &[u8], (element, numbers): (SqlType, Numbers), to: &mut [f64]) 
                 *to = value;
             }
         });
-        return if any_null { Err(null()) } else { Ok(()) };
+        return if any_null { Err(null_in_pair()) } else { Ok(()) };
     }
     let list = std::str::from_utf8(list).map_err(|_| Error::internal("a list whose form is no text"))?;
     for (to, value) in to.zip(Elements::new(list, element)) {
-        *to = decimal::to_f64(value.as_integer().ok_or_else(null)?, element.scale());
+        *to = decimal::to_f64(value.as_integer().ok_or_else(null_in_pair)?, element.scale());
     }
     Ok(())
 }
@@ -330,19 +354,34 @@ fn finite(sum: f64, lists: [&str; 2], element: SqlType) -> Result<f64> {
 
 /// The sum of the products of elements.
 pub fn inner_product<'a>(a: &'a str, b: &'a str, element: SqlType) -> Result<Found<'a>> {
-    let [sum] = sums_of_pairs([a, b], element, #[inline(always)] |a, b| [a * b])?;
+    let [sum] = sums_of_pairs(
+        [a, b],
+        element,
+        #[inline(always)]
+        |a, b| [a * b],
+    )?;
     finite(sum, [a, b], element).map(Found::Double)
 }
 
 /// The Euclidean distance.
 pub fn distance<'a>(a: &'a str, b: &'a str, element: SqlType) -> Result<Found<'a>> {
-    let [sum] = sums_of_pairs([a, b], element, #[inline(always)] |a, b| [(a - b) * (a - b)])?;
+    let [sum] = sums_of_pairs(
+        [a, b],
+        element,
+        #[inline(always)]
+        |a, b| [(a - b) * (a - b)],
+    )?;
     finite(sum, [a, b], element).map(|sum| Found::Double(sum.sqrt()))
 }
 
 /// The cosine of the angle between both; NULL of lists without elements, and NaN where one has no length.
 pub fn cosine_similarity<'a>(a: &'a str, b: &'a str, element: SqlType) -> Result<Found<'a>> {
-    let [products, of_a, of_b] = sums_of_pairs([a, b], element, #[inline(always)] |a, b| [a * b, a * a, b * b])?;
+    let [products, of_a, of_b] = sums_of_pairs(
+        [a, b],
+        element,
+        #[inline(always)]
+        |a, b| [a * b, a * a, b * b],
+    )?;
     if a.is_empty() {
         return Ok(Found::Null);
     }

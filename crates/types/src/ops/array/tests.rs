@@ -200,7 +200,9 @@ fn what_is_computed_of_lists_is_what_their_elements_say() {
             let (Value::Str(form), Value::Str(turned)) = (&form, &turned) else { panic!() };
             let pairs = || list.iter().zip(&other).map(|(a, b)| (double(a).unwrap(), double(b).unwrap()));
             let near = |found: Result<Found<'_>, _>, expected: f64| match found.unwrap() {
-                Found::Double(found) => assert!((found - expected).abs() <= 1e-9 * expected.abs().max(1.0), "{element}"),
+                Found::Double(found) => {
+                    assert!((found - expected).abs() <= 1e-9 * expected.abs().max(1.0), "{element}")
+                }
                 found => panic!("{found:?}"),
             };
             near(numbers::inner_product(form, turned, element), pairs().map(|(a, b)| a * b).sum());

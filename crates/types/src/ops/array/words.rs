@@ -7,7 +7,7 @@ use crate::Physical;
 
 /// Whether [`gather`] and [`decode`] read elements of this layout.
 pub const fn is_read_as_words(element: Physical) -> bool {
-    matches!(element, Physical::I32 | Physical::I64 | Physical::F64)
+    matches!(element, Physical::I32 | Physical::I64 | Physical::F32 | Physical::F64)
 }
 
 /// The bytes of elements as they lie, which [`decode`] makes values of: many lists are gathered before that, so that it has many
@@ -27,7 +27,7 @@ pub struct Raw<'a> {
 #[inline]
 pub fn gather(list: &[u8], from: usize, element: Physical, raw: Raw<'_>) {
     match element {
-        Physical::I32 => gathered_integers(list, from, raw.words),
+        Physical::I32 | Physical::F32 => gathered_integers(list, from, raw.words),
         Physical::I64 | Physical::F64 => gathered(list, from, raw),
         _ => unreachable!("elements that are not read as words"),
     }
@@ -86,7 +86,8 @@ fn gathered(list: &[u8], from: usize, raw: Raw<'_>) {
     }
 }
 
-/// What was gathered becomes values as words, integers extended, doubles as their bits, and 0 for NULL; `nulls` says 1 there.
+/// What was gathered becomes values as words, integers extended, floats as the bits of doubles, and 0 for NULL; `nulls` says 1
+/// there.
 ///
 /// # Panics
 /// As [`gather`].
@@ -100,6 +101,11 @@ pub fn decode(element: Physical, raw: Raw<'_>, nulls: &mut [u8]) {
             Physical::I32 => {
                 for (word, null) in words.iter_mut().zip(nulls) {
                     (*word, *null) = decoded(*word & 0xff, integer(*word));
+                }
+            }
+            Physical::F32 => {
+                for (word, null) in words.iter_mut().zip(nulls) {
+                    (*word, *null) = decoded(*word & 0xff, float(*word));
                 }
             }
             Physical::I64 => {
@@ -125,9 +131,11 @@ pub fn decode(element: Physical, raw: Raw<'_>, nulls: &mut [u8]) {
 #[inline(always)]
 pub(super) fn each_word(list: &[u8], element: Physical, mut with: impl FnMut(u64, bool)) {
     match element {
-        Physical::I32 => {
+        Physical::I32 | Physical::F32 => {
             for &[a, b, c, d, e] in list.as_chunks().0 {
-                let (word, null) = decoded(a.into(), integer(u64::from_le_bytes([a, b, c, d, e, 0, 0, 0])));
+                let word = u64::from_le_bytes([a, b, c, d, e, 0, 0, 0]);
+                let value = if element == Physical::I32 { integer(word) } else { float(word) };
+                let (word, null) = decoded(a.into(), value);
                 with(word, null != 0);
             }
         }
@@ -164,10 +172,23 @@ fn sevens(bytes: u64) -> u64 {
 /// The bits of the first byte that are the value's.
 const FIRST: u64 = VALUE as u64 - 1;
 
+/// Four bytes as they are ordered.
+#[inline(always)]
+fn short(word: u64) -> u64 {
+    (word & FIRST) << 28 | sevens(u64::from(((word >> 8) as u32).swap_bytes()))
+}
+
 #[inline(always)]
 fn integer(word: u64) -> u64 {
-    let bits = (word & FIRST) << 28 | sevens(u64::from(((word >> 8) as u32).swap_bytes()));
-    (bits ^ 1 << 31) as i32 as u64
+    (short(word) ^ 1 << 31) as i32 as u64
+}
+
+/// The double that a float is; negative ones are ordered the other way round.
+#[inline(always)]
+fn float(word: u64) -> u64 {
+    let bits = short(word) as u32;
+    let bits = if bits >> 31 == 1 { bits ^ 1 << 31 } else { !bits };
+    f64::from(f32::from_bits(bits)).to_bits()
 }
 
 /// As they are ordered.

@@ -8,16 +8,68 @@ use crate::ops::number::many::{self, Common};
 
 use super::{POWERS, field_overflow, fits, text};
 
+/// The powers of ten that are doubles.
+const EXACT_TENS: [f64; 23] = {
+    let mut tens = [1.0; 23];
+    let mut at = 1;
+    while at < tens.len() {
+        tens[at] = tens[at - 1] * 10.0;
+        at += 1;
+    }
+    tens
+};
+
 /// The nearest `double precision`.
 pub fn to_f64(value: i128, scale: u8) -> f64 {
     // Both exact in a double: one rounding.
-    if value.unsigned_abs() < 1 << 53 && scale <= 22 {
-        return value as i64 as f64 / POWERS[usize::from(scale)] as f64;
+    if let (true, Some(ten)) = (value.unsigned_abs() < 1 << 53, EXACT_TENS.get(usize::from(scale))) {
+        return value as i64 as f64 / ten;
     }
     if scale == 0 {
         return value as f64;
     }
-    text::format(value, scale).parse().expect("decimal digits are a float")
+    quotient(value, scale).unwrap_or_else(|| text::format(value, scale).parse().expect("decimal digits are a float"))
+}
+
+/// The nearest double, where two doubles, one for what the other leaves, tell it for sure.
+#[inline]
+fn quotient(value: i128, scale: u8) -> Option<f64> {
+    // What the error of the second one is less than, relatively.
+    const DOUBT: f64 = 1.0 / (1u64 << 48) as f64;
+    let ten = *EXACT_TENS.get(usize::from(scale))?;
+    if value.unsigned_abs() >> 100 != 0 {
+        return None;
+    }
+    let (high, rest) = match i64::try_from(value) {
+        // To convert one of 128 bits takes a call.
+        Ok(value) if value.unsigned_abs() < 1 << 62 => {
+            let high = value as f64;
+            (high, (value - high as i64) as f64)
+        }
+        _ => {
+            let high = value as f64;
+            (high, (value - high as i128) as f64)
+        }
+    };
+    let first = high / ten;
+    let (product, error) = exact_product(first, ten);
+    let left = ((high - product) - error) + rest;
+    let second = left / ten;
+    let (low, high) = (first + second * (1.0 - DOUBT), first + second * (1.0 + DOUBT));
+    (low == high).then_some(low)
+}
+
+/// A product, and what it lacks to be exact (Dekker, *A Floating-Point Technique for Extending the Available Precision*, 1971).
+#[inline]
+fn exact_product(a: f64, b: f64) -> (f64, f64) {
+    let halves = |x: f64| {
+        let shifted = x * ((1u64 << 27) + 1) as f64;
+        let high = shifted - (shifted - x);
+        (high, x - high)
+    };
+    let product = a * b;
+    let ((a, of_a), (b, of_b)) = (halves(a), halves(b));
+    (product, ((a * b - product) + a * of_b + of_a * b) + of_a * of_b)
 }
 
 /// The nearest `real`.
@@ -180,6 +232,38 @@ mod tests {
     use base::Random;
 
     use super::*;
+
+    #[test]
+    fn doubles_of_decimals_are_the_nearest_ones() {
+        let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+        let mut next = || {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            state
+        };
+        let mut sure = 0;
+        for round in 0..200_000u32 {
+            let wide = i128::from(next()) << 64 | i128::from(next());
+            let scale = (next() % 23) as u8;
+            let value = match round % 4 {
+                // Of all lengths, and near halves between doubles: odd multiples of what a double of that size cannot tell.
+                0 | 1 => wide >> (next() % 127),
+                2 => {
+                    let odd = i128::from(next() >> 10) | 1;
+                    odd.checked_mul(POWERS[usize::from(scale)]).unwrap_or(odd) / (1 << (next() % 3))
+                }
+                _ => (i128::from(next() >> 11) * 2 + 1) << (next() % 30),
+            };
+            if !fits(value, 38) {
+                continue;
+            }
+            let expected: f64 = text::format(value, scale).parse().unwrap();
+            assert_eq!(to_f64(value, scale).to_bits(), expected.to_bits(), "{value} {scale}");
+            sure += u32::from(quotient(value, scale).is_some());
+        }
+        assert!(sure > 100_000, "{sure}");
+    }
 
     #[test]
     fn fifteen_digits_are_found_in_every_way() {
