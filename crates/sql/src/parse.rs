@@ -43,6 +43,7 @@ mod session;
 mod set_config;
 pub(crate) mod sets;
 pub(crate) mod shorthand;
+mod spelled;
 pub(crate) mod stars;
 pub(crate) mod structs;
 pub(crate) mod subscripts;
@@ -93,6 +94,7 @@ pub(crate) use secret::SecretAst;
 pub(crate) use sequence::{SequenceAst, SequenceChangeAst, SequenceOptions};
 pub(crate) use session::{SessionAst, TableLockAst, is_built_in};
 pub(crate) use set_config::{SetConfigAst, set_config};
+pub(crate) use table::OF_EXPRESSION;
 pub(crate) use trigger::{CreateTriggerAst, TriggerAst};
 pub(crate) use user_types::{AttributeChange, TypeAction, TypeAst};
 
@@ -384,7 +386,8 @@ fn parse_tokens(text: &str, base: usize, place: impl FnMut(&mut TokenWithSpan)) 
     }
     question::operators(&mut tokens);
     let placeholders = placeholders::number(&mut tokens, &positions)?;
-    let tokens = table::stored(table::named_columns(from_first::carry(calls::trims(calls::variadic(tokens)))));
+    let tokens =
+        table::stored(table::named_columns(from_first::carry(calls::trims(calls::variadic(spelled::carry(tokens))))));
     let tokens = only::carry(check_option::carry(identity::carry(field_names::carry(ignored::without(tokens)))));
     let tokens = stars::carry(structs::types(user_types::composites(shorthand::carry(tokens))));
     let tokens = merge::carry(pivot::carry(described::carry(tokens)));

@@ -2,7 +2,7 @@
 //! NULL array for an empty one is the binder's matter.
 
 use base::{Error, Result};
-use types::ops::array::{self, Elements, numbers};
+use types::ops::array::{self, Elements, found};
 use types::{SqlType, Value};
 
 use super::{Call, Scalar, Typed, first, over, rule, text};
@@ -125,7 +125,7 @@ pub(super) const ROWS: &[Scalar] = &[
         ("2 = ANY (ARRAY[1, 2])", "true"),
     )
     .or_null()
-    .typed(Typed::OfLists(numbers::has_any)),
+    .typed(Typed::OfLists(found::has_any)),
     Scalar::new(
         "array_length",
         &["array_length", "array_upper"],
@@ -185,7 +185,7 @@ pub(super) const ROWS: &[Scalar] = &[
         ("array_position(ARRAY['sun', 'mon', 'tue'], 'mon')", "2"),
     )
     .or_null()
-    .typed(Typed::OfLists(numbers::place)),
+    .typed(Typed::OfLists(found::place)),
     Scalar::new(
         "array_positions",
         &["array_positions"],

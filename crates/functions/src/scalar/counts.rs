@@ -166,13 +166,13 @@ fn binned(c: &Call<'_>) -> Result<Value> {
     };
     let mut entries: Vec<(Value, Value)> = bins.into_iter().map(|(b, count)| (key(b), Value::Int(count))).collect();
     if others > 0 {
-        entries.push((beyond(of.key, c)?, Value::Int(others)));
+        entries.push((beyond(of.key)?, Value::Int(others)));
     }
     map::encode(&entries, of)
 }
 
 /// What stands for all values behind the last bound.
-fn beyond(sql_type: SqlType, c: &Call<'_>) -> Result<Value> {
+fn beyond(sql_type: SqlType) -> Result<Value> {
     Ok(match sql_type {
         SqlType::SmallInt => Value::Int(i16::MAX.into()),
         SqlType::Integer => Value::Int(i32::MAX.into()),
@@ -181,7 +181,10 @@ fn beyond(sql_type: SqlType, c: &Call<'_>) -> Result<Value> {
         SqlType::Date => Value::Date(LAST_DAY),
         SqlType::Timestamp | SqlType::Timestamptz => Value::Timestamp(date::date_to_timestamp(LAST_DAY + 1)? - 1),
         SqlType::Text => Value::str(""),
-        _ => return c.wrong(),
+        other => {
+            let message = format!("the type {other} has no value that stands for those behind the last bound");
+            return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));
+        }
     })
 }
 

@@ -1,8 +1,7 @@
 //! DuckDB's functions of lists, which are arrays. Positions below zero count from the end.
 
 use base::{Error, Result, SqlState};
-use types::ops::array::numbers::{self, Found, no_numbers};
-use types::ops::array::{self, Elements};
+use types::ops::array::{self, Elements, Found, found, no_numbers, numbers, pairs};
 use types::ops::numeric::{self, Numeric, Summary};
 use types::{SqlType, Value};
 
@@ -72,12 +71,12 @@ pub(super) const ROWS: &[Scalar] = &[
         "list_contains",
         &["list_contains", "list_has", "array_has", "array_contains"],
         &[over(&[Array, Element], SqlType::Bool)],
-        |c| of_two(c, numbers::has),
+        |c| of_two(c, found::has),
         "Whether an element equals the value.",
         ("list_contains([1, 2, NULL], 1)", "true"),
     )
     .or_null()
-    .typed(Typed::OfLists(numbers::has)),
+    .typed(Typed::OfLists(found::has)),
     Scalar::new(
         "list_has_all",
         &["list_has_all", "array_has_all"],
@@ -243,30 +242,30 @@ pub(super) const ROWS: &[Scalar] = &[
         "list_inner_product",
         &["list_inner_product", "list_dot_product", "array_inner_product", "array_dot_product"],
         &[over(&[Array, Array], SqlType::Double)],
-        |c| of_two(c, numbers::inner_product),
+        |c| of_two(c, pairs::inner_product),
         "The sum of the products of elements.",
         ("list_dot_product([1, 2, 3], [1, 2, 5])", "20"),
     )
-    .typed(Typed::OfLists(numbers::inner_product)),
+    .typed(Typed::OfLists(pairs::inner_product)),
     Scalar::new(
         "list_distance",
         &["list_distance", "array_distance"],
         &[over(&[Array, Array], SqlType::Double)],
-        |c| of_two(c, numbers::distance),
+        |c| of_two(c, pairs::distance),
         "The Euclidean distance of two lists.",
         ("list_distance([1, 2, 3], [1, 2, 5])", "2"),
     )
-    .typed(Typed::OfLists(numbers::distance)),
+    .typed(Typed::OfLists(pairs::distance)),
     Scalar::new(
         "list_cosine_similarity",
         &["list_cosine_similarity", "array_cosine_similarity"],
         &[over(&[Array, Array], SqlType::Double)],
-        |c| of_two(c, numbers::cosine_similarity),
+        |c| of_two(c, pairs::cosine_similarity),
         "The cosine of the angle between two lists; NaN if one of them has no length.",
         ("list_cosine_similarity([1, 0], [2, 0])", "1"),
     )
     .or_null()
-    .typed(Typed::OfLists(numbers::cosine_similarity)),
+    .typed(Typed::OfLists(pairs::cosine_similarity)),
     Scalar::new(
         "flatten",
         &["flatten"],

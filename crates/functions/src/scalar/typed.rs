@@ -1,7 +1,7 @@
 //! What generated code uses of a function instead of its evaluation over values.
 
 use base::Result;
-use types::ops::array::numbers::Found;
+use types::ops::array::Found;
 use types::ops::json::Part;
 use types::ops::number::many::{OfOne, OfTwo};
 use types::{SqlType, Str};

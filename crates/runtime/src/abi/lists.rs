@@ -5,8 +5,7 @@ use base::ids::Id;
 use base::{Error, Result};
 use functions::{ScalarFunction, Typed};
 use pipeline::ir::SiteId;
-use types::ops::array::numbers::Found;
-use types::ops::array::{self, Elements};
+use types::ops::array::{self, Elements, Found};
 use types::ops::structure;
 use types::{Physical, SqlType, Str};
 

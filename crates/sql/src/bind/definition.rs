@@ -102,8 +102,12 @@ impl Binder<'_> {
         let position = self.text.at(&column.name);
         let name = fold(&column.name);
         let serial = serial(&column.data_type);
-        let sql_type = serial.map_or_else(|| self.sql_type(&column.data_type), Ok).map_err(|e| e.at(position))?;
-        let domain = self.domain_of(&column.data_type)?;
+        let generated = self.type_of_generated(column, table)?;
+        let sql_type = match serial.or(generated) {
+            Some(sql_type) => sql_type,
+            None => self.sql_type(&column.data_type).map_err(|e| e.at(position))?,
+        };
+        let domain = if generated.is_none() { self.domain_of(&column.data_type)? } else { None };
         let (mut nullable, mut filling, mut collation) = (serial.is_none(), Filling::NULL, None);
         if let Some(sql_type) = serial {
             filling = Filling::Next(self.own_sequence(table, &name, &[], sql_type)?);

@@ -50,6 +50,9 @@ pub(super) fn as_select(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     out
 }
 
+/// What stands for the type of a generated column that has that of its expression.
+pub(crate) const OF_EXPRESSION: &str = "type of the expression";
+
 /// The tokens with STORED for the VIRTUAL of generated columns, as they are computed when rows are written, and with `GENERATED ALWAYS`
 /// in front of the `AS (...)` of DuckDB's.
 pub(super) fn stored(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
@@ -81,10 +84,21 @@ pub(super) fn stored(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
                 }
             }
             Some(Token::Word(_)) if has_list && depth == 1 && is(at, Keyword::AS) => {
-                let has_type = at > 2 && !matches!(token(at - 2), Some(Token::Comma | Token::LParen));
-                let Some(close) = closing(&token, at + 1).filter(|_| has_type && !is(at - 1, Keyword::ALWAYS)) else {
+                let is_open = token(at + 1) == Some(&Token::LParen);
+                let Some(close) = closing(&token, at + 1).filter(|_| is_open) else { continue };
+                // `name AS (...)`, or `name GENERATED ALWAYS AS (...)`.
+                let behind_name = if is(at - 1, Keyword::ALWAYS) { at.saturating_sub(2) } else { at };
+                let has_type = behind_name > 2 && !matches!(token(behind_name - 2), Some(Token::Comma | Token::LParen));
+                if !has_type {
+                    changes.push((behind_name, behind_name, vec![Token::make_word(OF_EXPRESSION, Some('"'))]));
+                }
+                if is(at - 1, Keyword::ALWAYS) {
+                    // As they are computed when rows are written, both are the same.
+                    if ends(close + 1) {
+                        changes.push((close + 1, close + 1, vec![made("STORED", Keyword::STORED)]));
+                    }
                     continue;
-                };
+                }
                 let words = [made("GENERATED", Keyword::GENERATED), made("ALWAYS", Keyword::ALWAYS)];
                 changes.push((at, at, words.to_vec()));
                 if ends(close + 1) {

@@ -13,8 +13,11 @@
 //! differ by how they are made up (`1 month` and `30 days`); in arrays they are ordered by that, too.
 
 mod code;
+pub mod found;
 mod functions;
 pub mod numbers;
+pub mod pairs;
+mod reading;
 mod text;
 mod words;
 
@@ -22,7 +25,9 @@ pub use code::{
     Elements, encode, finish, fixed, has_words, inner, is_null, length, part_of, push, push_str, stride, stride_of,
     word_of, word_of_float, write_word,
 };
+pub use found::Found;
 pub use functions::*;
+pub use reading::no_numbers;
 pub use text::{parse, write};
 pub use words::{Raw, decode, element_word, gather, is_read_as_words};
 

@@ -13,8 +13,11 @@ use crate::lower::pipe::{Pipe, Sql};
 /// Most digits that go: as many as 64-bit numbers have at least.
 const MOST_DIGITS: u8 = 18;
 
+/// Magnitudes below are words with half of a unit of so many digits added, too.
+const MOST: u128 = 1 << 62;
+
 /// The number of units that so many more of smaller units are, in the way of a function that rounds. The magnitude of the value is
-/// below 10^18, and the unit is a power of ten from 10 on, I64 both.
+/// below [`MOST`], and the unit is a power of ten from 10 on, I64 both.
 fn in_units(pipe: &mut Pipe, value: Var, unit: i128, function: FloatFunction) -> Var {
     let (of, zero) = (pipe.int(unit, Ty::I64), pipe.int(0, Ty::I64));
     if function == FloatFunction::Nearest {
@@ -36,7 +39,7 @@ fn in_units(pipe: &mut Pipe, value: Var, unit: i128, function: FloatFunction) ->
     pipe.wrapping(op, whole, step)
 }
 
-/// A decimal whose magnitude is below 10^18 as a number of greater units, of a layout.
+/// A decimal whose magnitude is below [`MOST`] as a number of greater units, of a layout.
 pub(super) fn fewer_digits(pipe: &mut Pipe, sql: Sql, (unit, function): (i128, FloatFunction), layout: Ty) -> Sql {
     let value = match pipe.ty(sql.value) {
         Ty::I128 => pipe.let_(Ty::I64, Operation::Convert(Conversion::Cut, sql.value, Ty::I64, None)),
@@ -96,7 +99,7 @@ impl Expressions {
         let magnitude = self.range(input)?.magnitude();
         // Rounding adds one at most.
         let fits = magnitude / unit.unsigned_abs() < Range::of_type(to)?.high.unsigned_abs();
-        (fits && from.is_decimal() && magnitude < 10u128.pow(MOST_DIGITS.into())).then_some(unit)
+        (fits && from.is_decimal() && magnitude < MOST).then_some(unit)
     }
 
     pub(super) fn float_function(&mut self, pipe: &mut Pipe, function: FloatFunction, input: &Expr) -> Result<Sql> {

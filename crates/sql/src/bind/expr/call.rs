@@ -74,17 +74,17 @@ pub(super) struct CallParts<'f> {
 }
 
 impl CallParts<'_> {
-    /// The aggregate of that name.
+    /// The aggregate of that name; `count()` is that of rows, as DuckDB has it.
     pub fn aggregate(&self) -> Result<Option<AggregateFunction>> {
         if self.name != "count" || !self.arguments.is_empty() {
             return Ok(AggregateFunction::find(&self.name));
         }
         match (self.star, self.distinct) {
-            (true, false) => Ok(Some(AggregateFunction::ROWS)),
+            (_, false) => Ok(Some(AggregateFunction::ROWS)),
             (true, true) => {
                 Err(Error::new(SqlState::SYNTAX_ERROR, "DISTINCT cannot be applied to *").at(self.position))
             }
-            (false, _) => Err(self.wrong("count(*) must be used to call a parameterless aggregate function")),
+            (false, true) => Err(self.wrong("count(*) must be used to call a parameterless aggregate function")),
         }
     }
 

@@ -7,6 +7,7 @@
 use base::{Error, Result, SqlState};
 use functions::WindowFunction;
 use plan::{Expr, ExprKind, Frame, SortKey, WindowCall};
+use types::ops::cast::can_cast;
 use types::{SqlType, Value};
 
 use super::call::CallParts;
@@ -70,6 +71,11 @@ impl Binder<'_> {
         let arguments = match (function, written.as_slice()) {
             (WindowFunction::ArrayAgg, [value]) => self.elements(value.clone(), call.position)?,
             (WindowFunction::StringAgg, [_, _]) => self.texts(&written, call)?,
+            // As DuckDB has it.
+            (WindowFunction::StringAgg, [_]) => {
+                let comma = Expr::constant(Value::str(","), SqlType::Text).at(call.position);
+                self.texts(&[written[0].clone(), comma], call)?
+            }
             _ => return Err(self.wrong_arguments(call)),
         };
         let value = if is_untyped(&written[0]) { &arguments[0] } else { &written[0] }.clone();
@@ -91,9 +97,12 @@ impl Binder<'_> {
         Ok(Joined { call: WindowCall { distinct, filter, ..bound }, order, value, is_list })
     }
 
-    /// A text and its separator.
+    /// A text, or what becomes one, as DuckDB has it, and its separator.
     fn texts(&mut self, written: &[Expr], call: &CallParts<'_>) -> Result<Vec<Expr>> {
-        if !written.iter().all(|e| e.sql_type.is_string() || is_untyped(e)) {
+        let is_text = |e: &Expr| e.sql_type.is_string() || is_untyped(e);
+        if !written.iter().skip(1).all(is_text)
+            || !is_text(&written[0]) && !can_cast(written[0].sql_type, SqlType::Text)
+        {
             return Err(self.wrong_arguments(call));
         }
         written.iter().map(|e| cast_to(e.clone(), SqlType::Text)).collect()

@@ -167,7 +167,7 @@ fn numbers_of(element: SqlType, count: usize, with_nulls: bool) -> Vec<Value> {
 
 #[test]
 fn what_is_computed_of_lists_is_what_their_elements_say() {
-    use super::numbers::{self, Found};
+    use super::{Found, numbers, pairs};
     let exact = [SqlType::SmallInt, SqlType::Integer, SqlType::BigInt, SqlType::decimal(9, 2), SqlType::decimal(30, 2)];
     for element in exact.into_iter().chain([SqlType::Real, SqlType::Double]) {
         for count in [0, 1, 2, 7, 8, 9, 63, 64, 65, 200] {
@@ -205,15 +205,15 @@ fn what_is_computed_of_lists_is_what_their_elements_say() {
                 }
                 found => panic!("{found:?}"),
             };
-            near(numbers::inner_product(form, turned, element), pairs().map(|(a, b)| a * b).sum());
-            near(numbers::distance(form, turned, element), pairs().map(|(a, b)| (a - b) * (a - b)).sum::<f64>().sqrt());
-            let of_itself = numbers::cosine_similarity(form, form, element).unwrap();
+            near(pairs::inner_product(form, turned, element), pairs().map(|(a, b)| a * b).sum());
+            near(pairs::distance(form, turned, element), pairs().map(|(a, b)| (a - b) * (a - b)).sum::<f64>().sqrt());
+            let of_itself = pairs::cosine_similarity(form, form, element).unwrap();
             assert_eq!(of_itself, if count == 0 { Found::Null } else { Found::Double(1.0) }, "{element} {count}");
-            assert!(count == 0 || numbers::inner_product(form, "", element).is_err());
+            assert!(count == 0 || pairs::inner_product(form, "", element).is_err());
         }
     }
     let with_null = encode(&[Value::Null], SqlType::Integer).unwrap();
     let Value::Str(with_null) = &with_null else { panic!() };
-    assert_eq!(numbers::inner_product(with_null, with_null, SqlType::Integer).unwrap_err().state().0, "22004");
+    assert_eq!(pairs::inner_product(with_null, with_null, SqlType::Integer).unwrap_err().state().0, "22004");
     assert!(numbers::sum("", SqlType::Text).is_err());
 }

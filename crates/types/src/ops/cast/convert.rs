@@ -44,7 +44,7 @@ pub fn can_cast(from: SqlType, to: SqlType) -> bool {
     matches!(
         (from, to),
         (Bool, Bool | SmallInt | Integer | BigInt)
-            | (SmallInt | Integer | BigInt, Bool)
+            | (SmallInt | Integer | BigInt | Decimal { .. } | Numeric { .. } | Real | Double, Bool)
             | (Date | Timestamp | Timestamptz, Date | Timestamp | Timestamptz)
             | (Time | Timetz | Timestamp | Timestamptz | Interval, Time)
             | (Time | Timetz | Timestamptz, Timetz)
@@ -131,6 +131,9 @@ fn convert(value: &Value, from: SqlType, to: SqlType, too_long: TooLong, zone: &
         (Value::Str(s), SqlType::Array(_) | SqlType::Map(_)) if from.is_json() => {
             typed_json::value_of_json(s, to, false)
         }
+        (Value::Str(form), SqlType::Bool) if from.is_long_numeric() => {
+            Ok(Value::Bool(numeric::to_f64(&numeric::decode(form)) != 0.0))
+        }
         (Value::Str(form), _) if from.is_long_numeric() => from_numeric(numeric::decode(form), to, from),
         (_, SqlType::Numeric { precision, scale }) if from.is_numeric() => {
             let number = numeric::of_value(value, from).ok_or_else(|| no_cast(from, to))?;
@@ -145,6 +148,9 @@ fn convert(value: &Value, from: SqlType, to: SqlType, too_long: TooLong, zone: &
         (Value::Str(s), _) => from_text(s, to, too_long, zone),
         (Value::Bool(b), t) if t.is_integer() => Ok(Value::Int((*b).into())),
         (Value::Int(i), SqlType::Bool) => Ok(Value::Bool(*i != 0)),
+        // As DuckDB has it.
+        (Value::Decimal(digits), SqlType::Bool) => Ok(Value::Bool(*digits != 0)),
+        (Value::Float(f), SqlType::Bool) => Ok(Value::Bool(*f != 0.0)),
         (Value::Int(i), t) => from_decimal((*i).into(), 0, t, from),
         (Value::Decimal(d), t) => from_decimal(*d, from.scale(), t, from),
         (Value::Float(f), t) => from_float(*f, from, t),

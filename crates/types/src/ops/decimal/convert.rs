@@ -37,26 +37,22 @@ fn quotient(value: i128, scale: u8) -> Option<f64> {
     // What the error of the second one is less than, relatively.
     const DOUBT: f64 = 1.0 / (1u64 << 48) as f64;
     let ten = *EXACT_TENS.get(usize::from(scale))?;
-    if value.unsigned_abs() >> 100 != 0 {
+    let magnitude = value.unsigned_abs();
+    let length = u128::BITS - magnitude.leading_zeros();
+    if length > 100 {
         return None;
     }
-    let (high, rest) = match i64::try_from(value) {
-        // To convert one of 128 bits takes a call.
-        Ok(value) if value.unsigned_abs() < 1 << 62 => {
-            let high = value as f64;
-            (high, (value - high as i64) as f64)
-        }
-        _ => {
-            let high = value as f64;
-            (high, (value - high as i128) as f64)
-        }
-    };
+    // The first 53 bits and the rest: conversions of 128 bits take a call.
+    let below = length.saturating_sub(f64::MANTISSA_DIGITS);
+    let unit = f64::from_bits(u64::from(1023 + below) << 52);
+    let high = (magnitude >> below) as u64 as f64 * unit;
+    let rest = (magnitude & ((1 << below) - 1)) as u64 as f64;
     let first = high / ten;
     let (product, error) = exact_product(first, ten);
     let left = ((high - product) - error) + rest;
     let second = left / ten;
     let (low, high) = (first + second * (1.0 - DOUBT), first + second * (1.0 + DOUBT));
-    (low == high).then_some(low)
+    (low == high).then(|| if value < 0 { -low } else { low })
 }
 
 /// A product, and what it lacks to be exact (Dekker, *A Floating-Point Technique for Extending the Available Precision*, 1971).
