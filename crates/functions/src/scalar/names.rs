@@ -115,6 +115,8 @@ impl ScalarFunction {
     pub const ARRAY_ANY: Self = row("array_any");
     pub const DIGEST: Self = row("digest");
     pub const JSON_ARRAY_LENGTH: Self = row("json_array_length");
+    pub const JSON_EXTRACT_ALL: Self = row("json_extract_all");
+    pub const JSON_EXTRACT_ALL_TEXT: Self = row("json_extract_all_text");
     pub const JSON_EXTRACT: Self = row("json_extract");
     pub const JSON_EXTRACT_STRING: Self = row("json_extract_string");
     pub const JSON_FIELD: Self = row("json_field");

@@ -176,7 +176,8 @@ pub(super) fn once(pairs: &[Pair], left: &Scope, right: &Scope, kind: &JoinKind)
     let column = |pair: &Pair| if *kind == JoinKind::Right { pair.right } else { pair.left };
     let first = pairs.iter().map(|pair| ScopeColumn { name: pair.name.clone(), column: column(pair) });
     let is_using = |c: &&ScopeColumn| {
-        pairs.iter().any(|pair| c.name == pair.name && (c.column == pair.left || c.column == pair.right))
+        let is_of = |pair: &Pair| c.name == pair.name || c.name.to_lowercase() == pair.name.to_lowercase();
+        pairs.iter().any(|pair| (c.column == pair.left || c.column == pair.right) && is_of(pair))
     };
     let right = right.visible.iter().filter(|_| kind.keeps_right());
     first.chain(left.visible.iter().chain(right).filter(|c| !is_using(c)).cloned()).collect()
@@ -238,17 +239,18 @@ impl Text<'_> {
     /// The columns of both sides that a name of USING means.
     pub(super) fn using_pair(&self, name: &Ident, left: &Scope, right: &Scope) -> Result<Pair> {
         let (left, right) = (self.using_column(left, name, "left")?, self.using_column(right, name, "right")?);
-        Ok(Pair { name: fold(name), left, right, position: self.at(name) })
+        let (name, position) = (left.name.clone(), self.at(name));
+        Ok(Pair { name, left: left.column, right: right.column, position })
     }
 
-    fn using_column(&self, scope: &Scope, name: &Ident, side: &str) -> Result<plan::ColumnId> {
+    fn using_column<'s>(&self, scope: &'s Scope, name: &Ident, side: &str) -> Result<&'s ScopeColumn> {
         let wanted = fold(name);
         let mut found = scope
             .visible
             .iter()
             .filter(|c| c.name == wanted || (name.quote_style.is_none() && c.name.to_lowercase() == wanted));
         match (found.next(), found.next()) {
-            (Some(column), None) => Ok(column.column),
+            (Some(column), None) => Ok(column),
             (None, _) => {
                 let message = format!("column \"{wanted}\" specified in USING clause does not exist in {side} table");
                 Err(Error::new(SqlState::UNDEFINED_COLUMN, message).at(self.at(name)))

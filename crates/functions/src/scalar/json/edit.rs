@@ -61,7 +61,7 @@ pub(in crate::scalar) const ROWS: &[Scalar] = &[
         &["json_deep_merge"],
         &[over(&[Json, Json], SqlType::Json)],
         |c| json::merge_patch(c.text(0)?, c.text(1)?, true).map(Value::str),
-        "With the members of another value, member by member.",
+        "With the members of another value, member by member; those that are null say nothing.",
         ("json_deep_merge('{\"a\": {\"b\": 1}}', '{\"a\": {\"c\": 2}}')", "{\"a\":{\"b\":1,\"c\":2}}"),
     ),
     Scalar::new(

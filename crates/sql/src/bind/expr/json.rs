@@ -4,6 +4,7 @@ use base::{Error, Result, SqlState};
 use functions::ScalarFunction as F;
 use plan::{Expr, ExprKind};
 use sqlparser::ast::BinaryOperator;
+use types::ops::json::means_several;
 use types::{SqlType, Value};
 
 use crate::bind::coerce::{cast_to, is_untyped, known};
@@ -82,6 +83,9 @@ fn no_operator(left: SqlType, op: &str, right: &str) -> Error {
 pub(in crate::bind) fn step(left: Expr, right: Expr, as_text: bool, position: Option<u32>) -> Result<Expr> {
     let op = if as_text { "->>" } else { "->" };
     let left = json(left, op, &right).map_err(|e| e.at(position))?;
+    if let Some(path) = path(&right) {
+        return at_path(left, path, as_text, position);
+    }
     let (function, right) = match right.sql_type {
         t if t.is_integer() => {
             (if as_text { F::JSON_ITEM_TEXT } else { F::JSON_ITEM }, cast_to(right, SqlType::BigInt)?)
@@ -99,6 +103,31 @@ pub(in crate::bind) fn step(left: Expr, right: Expr, as_text: bool, position: Op
     };
     let result = if as_text { SqlType::Text } else { left.sql_type };
     Ok(Expr::new(ExprKind::Call(function, vec![left, right]), result).at(position))
+}
+
+/// A path such as `$.a[0]`, if a literal is one, as DuckDB, MySQL and SQLite have it: PostgreSQL takes it for a key, which nobody has.
+fn path(right: &Expr) -> Option<&str> {
+    match &right.kind {
+        ExprKind::Const(Value::Str(path)) if is_untyped(right) && ["$.", "$["].iter().any(|p| path.starts_with(p)) => {
+            Some(path)
+        }
+        _ => None,
+    }
+}
+
+/// What lies at a path, or the list of all that does.
+fn at_path(json: Expr, path: &str, as_text: bool, position: Option<u32>) -> Result<Expr> {
+    let several = means_several(path);
+    let function = match (several, as_text) {
+        (false, false) => F::JSON_EXTRACT,
+        (false, true) => F::JSON_EXTRACT_STRING,
+        (true, false) => F::JSON_EXTRACT_ALL,
+        (true, true) => F::JSON_EXTRACT_ALL_TEXT,
+    };
+    let one = if as_text { SqlType::Text } else { SqlType::Json };
+    let result = if several { SqlType::array_of(one) } else { one };
+    let arguments = vec![cast_to(json, SqlType::Json)?, Expr::constant(Value::str(path), SqlType::Text)];
+    Ok(Expr::new(ExprKind::Call(function, arguments), result).at(position))
 }
 
 /// `#>` and `#>>`.

@@ -50,25 +50,31 @@ fn sort(tree: &mut Tree<'_>) {
     }
 }
 
-/// RFC 7396: members of the patch that are null take members away, objects are patched, and everything else is replaced. Where
-/// nulls are `kept`, they are values like others. What is no object becomes the patch as it is.
+/// RFC 7396: members of the patch that are null take members away, objects are patched, and everything else is replaced. If all is to
+/// be `kept`, nulls say nothing, as DuckDB's json_deep_merge has it. What is no object becomes the patch as it is.
 pub fn merge_patch(json: &str, patch: &str, kept: bool) -> Result<String> {
     if !matches!(kind(trimmed(json)), Kind::Object) {
-        return minified(patch);
+        let says_nothing = kept && matches!(kind(trimmed(patch)), Kind::Null);
+        return minified(if says_nothing { json } else { patch });
     }
     text(&merged(Tree::written(json)?, Tree::written(patch)?, kept))
 }
 
 fn merged<'a>(target: Tree<'a>, patch: Tree<'a>, kept: bool) -> Tree<'a> {
-    let Tree::Object(changes) = patch else { return patch };
+    let changes = match patch {
+        Tree::Object(changes) => changes,
+        Tree::Null if kept => return target,
+        patch => return patch,
+    };
     let mut members = if let Tree::Object(members) = target { members } else { Vec::new() };
     for (key, change) in changes {
         let at = members.iter().position(|(known, _)| *known == key);
         match (at, change) {
-            (Some(at), Tree::Null) if !kept => {
+            (Some(_), Tree::Null) if kept => {}
+            (Some(at), Tree::Null) => {
                 members.remove(at);
             }
-            (None, Tree::Null) if !kept => {}
+            (None, Tree::Null) => {}
             (Some(at), change) => {
                 let before = std::mem::replace(&mut members[at].1, Tree::Null);
                 members[at].1 = merged(before, change, kept);
