@@ -8,7 +8,7 @@ use types::{SqlType, Value};
 use crate::rewrite::infallible;
 
 /// A simpler expression in the place of a call, if there is one.
-pub(super) fn of_call(function: F, arguments: &mut [Expr]) -> Option<Expr> {
+pub(super) fn of_call(function: F, arguments: &[Expr]) -> Option<Expr> {
     match (function, arguments) {
         (F::LIST_CONTAINS, [list, wanted]) => contained(list, wanted),
         (F::LIST_LENGTH, [list]) => counted(list),
@@ -23,7 +23,7 @@ pub(super) fn of_call(function: F, arguments: &mut [Expr]) -> Option<Expr> {
             Some(Expr::new(ExprKind::Call(field, vec![json.clone(), key]), result).at(json.position))
         }
         (F::JSON_ARRAY_LENGTH, [json, path]) if json.sql_type == SqlType::Json => {
-            let found = of_call(F::JSON_EXTRACT, &mut [json.clone(), path.clone()])?;
+            let found = of_call(F::JSON_EXTRACT, &[json.clone(), path.clone()])?;
             Some(Expr::new(ExprKind::Call(function, vec![found]), SqlType::Integer))
         }
         _ => None,

@@ -30,6 +30,18 @@ fn answer(worker: &mut Worker, result: Result<()>) -> u32 {
     }
 }
 
+/// Writes a value, and whether it is NULL.
+///
+/// # Safety
+/// There must be room for both.
+unsafe fn write(results: *mut Slot, value: Slot, null: bool) {
+    // SAFETY: as the caller promises.
+    unsafe {
+        results.write(value);
+        results.add(1).write(Slot::bool(null));
+    }
+}
+
 /// How many elements a list has.
 pub(super) unsafe extern "C" fn element_count(
     worker: &mut Worker,
@@ -58,8 +70,7 @@ pub(super) unsafe extern "C" fn element(worker: &mut Worker, site: u64, args: *c
         let slot = slot_of(worker, raw, element)?;
         // SAFETY: room for the callee's three results.
         unsafe {
-            results.write(slot);
-            results.add(1).write(Slot::bool(array::is_null(raw)));
+            write(results, slot, array::is_null(raw));
             results.add(2).write(Slot::integer(i128::from(at) + raw.len() as i128));
         }
         Ok(())
@@ -102,10 +113,7 @@ pub(super) unsafe extern "C" fn subscript(
         let null = raw.is_empty() || array::is_null(raw);
         let slot = if null { Slot::default() } else { slot_of(worker, raw, element)? };
         // SAFETY: room for the callee's two results.
-        unsafe {
-            results.write(slot);
-            results.add(1).write(Slot::bool(null));
-        }
+        unsafe { write(results, slot, null) };
         Ok(())
     });
     answer(worker, found)
@@ -141,10 +149,7 @@ pub(super) unsafe extern "C" fn of_lists(
             Found::Element(alone) => slot_of(worker, alone.as_bytes(), element)?,
         };
         // SAFETY: room for the callee's two results.
-        unsafe {
-            results.write(slot);
-            results.add(1).write(Slot::bool(found == Found::Null));
-        }
+        unsafe { write(results, slot, found == Found::Null) };
         Ok(())
     });
     answer(worker, found)

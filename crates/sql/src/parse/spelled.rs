@@ -87,8 +87,13 @@ fn change(visible: &Visible<'_>, at: usize, changes: &mut Vec<Change>) {
                 changes.push((at, at + 1, vec![keyword("ALL")]));
             }
         }
-        Some(Token::Comma) if at > 0 && token(at - 1) == Some(&Token::RParen) && visible.ends(at + 1) => {
-            changes.push((at, at + 1, Vec::new()));
+        Some(Token::Word(_)) if visible.is(at, "values") && token(at + 1) == Some(&Token::LParen) => {
+            if let Some(end) = visible.last_row(at + 1)
+                && token(end + 1) == Some(&Token::Comma)
+                && visible.ends(end + 2)
+            {
+                changes.push((end + 1, end + 2, Vec::new()));
+            }
         }
         Some(Token::Word(_)) if visible.is_any(at, &["from", "join"]) && visible.is(at + 1, "values") => {
             if token(at + 2) == Some(&Token::LParen)

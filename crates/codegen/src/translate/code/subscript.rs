@@ -47,11 +47,7 @@ impl Code<'_> {
         self.b.ins().jump(done, &[found.into(), is_null.into()]);
 
         self.b.switch_to_block(missing);
-        let nothing = match ty {
-            Ty::F32 => self.b.ins().f32const(0.0),
-            Ty::F64 => self.b.ins().f64const(0.0),
-            _ => self.b.ins().iconst(part_types(ty)[0], 0),
-        };
+        let nothing = self.nothing(ty);
         let yes = self.b.ins().iconst(types::I8, 1);
         self.b.ins().jump(done, &[nothing.into(), yes.into()]);
         self.b.seal_block(done);
@@ -67,15 +63,19 @@ impl Code<'_> {
         let (start, _) = self.payload(list);
         let from = self.b.ins().iadd(start, at);
         let (found, is_null) = self.marked(from, physical);
-        // What stands in the place of NULL is nothing.
-        let nothing = match ty {
-            Ty::F32 => self.b.ins().f32const(0.0),
-            Ty::F64 => self.b.ins().f64const(0.0),
-            _ => self.b.ins().iconst(part_types(ty)[0], 0),
-        };
+        let nothing = self.nothing(ty);
         let found = self.b.ins().select(is_null, nothing, found);
         let next = self.b.ins().iadd_imm_s(at, bytes);
         Some(vec![Val::One(found), Val::One(is_null), Val::One(next)])
+    }
+
+    /// What stands in the place of NULL.
+    fn nothing(&mut self, ty: Ty) -> Value {
+        match ty {
+            Ty::F32 => self.b.ins().f32const(0.0),
+            Ty::F64 => self.b.ins().f64const(0.0),
+            _ => self.b.ins().iconst(part_types(ty)[0], 0),
+        }
     }
 
     /// Where the bytes of a list begin, and how many they are.

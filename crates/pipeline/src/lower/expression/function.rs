@@ -13,7 +13,7 @@ use super::Expressions;
 use super::arithmetic::{check_finite, date_to_timestamp, narrow};
 use super::calendar::{MICROS_PER_MINUTE, remainder};
 use super::range::{Range, constant_field};
-use crate::ir::{Arithmetic, Callee, Compare, Conversion, FloatFunction, FloatOp, Logic, Operation, Ty};
+use crate::ir::{Arithmetic, Callee, Compare, Conversion, FloatFunction, FloatOp, Logic, Operation, Ty, Var};
 use crate::lower::pipe::{Pipe, Sql};
 
 /// The scale of fields that have microseconds.
@@ -30,6 +30,20 @@ fn narrowed(pipe: &mut Pipe, sql: Sql, to: SqlType) -> Sql {
         Ty::I64 => sql,
         ty => Sql { value: pipe.let_(ty, Operation::Convert(Conversion::Cut, sql.value, ty, None)), ..sql },
     }
+}
+
+/// A value, and whether it is NULL, by what is only computed where nothing is missing.
+fn or_null(
+    pipe: &mut Pipe,
+    missing: Option<Var>,
+    result: Ty,
+    compute: impl FnOnce(&mut Pipe) -> [Var; 2],
+) -> Result<Sql> {
+    let [value, null] = match missing {
+        None => compute(pipe),
+        Some(missing) => pipe.if_(missing, |p| Ok([p.zero(result), p.bool(true)]), |p| Ok(compute(p)))?,
+    };
+    Ok(Sql { value, null: Some(null) })
 }
 
 impl Expressions {
@@ -131,27 +145,20 @@ impl Expressions {
                 if let Some(structure) = of.sql_type.structure()
                     && let Ok(number) = usize::try_from(*number) =>
             {
-                let (of, site) = (self.scalar(pipe, of)?, self.elements(of.sql_type));
-                let element = Callee::Element(self.elements(expr.sql_type), expr.sql_type.physical().into());
-                let call = |p: &mut Pipe| {
+                let (fields, of) = (of.sql_type, self.scalar(pipe, of)?);
+                let ty = expr.sql_type.physical().into();
+                let element = Callee::Element(self.elements(expr.sql_type), ty);
+                or_null(pipe, of.null, ty, |p| {
                     let start = match structure::fixed_start(structure, number) {
                         Some(start) => p.int(start as i128, Ty::I64),
                         None => {
                             let number = p.int(number as i128, Ty::I64);
-                            p.call1(Callee::FieldStart(site), vec![of.value, number], None)
+                            p.call1(Callee::FieldStart(self.elements(fields)), vec![of.value, number], None)
                         }
                     };
                     let results = p.call(element, vec![of.value, start], expr.position);
                     [results[0], results[1]]
-                };
-                let [value, null] = match of.null {
-                    None => call(pipe),
-                    Some(missing) => {
-                        let result = expr.sql_type.physical().into();
-                        pipe.if_(missing, |p| Ok([p.zero(result), p.bool(true)]), |p| Ok(call(p)))?
-                    }
-                };
-                Ok(Sql { value, null: Some(null) })
+                })
             }
             (F::JSON_FIELD | F::JSON_FIELD_TEXT, [document, key])
                 if let ExprKind::Cast(text) = &document.kind
@@ -237,18 +244,13 @@ impl Expressions {
     fn found(&mut self, pipe: &mut Pipe, callee: Callee, args: &[Expr], expr: &Expr) -> Result<Sql> {
         let values = args.iter().map(|a| self.scalar(pipe, a)).collect::<Result<Vec<_>>>()?;
         let (parameters, _) = callee.signature().expect("only sites have no signature of their own");
-        let call = |pipe: &mut Pipe| {
-            let widened = |(v, ty): (&Sql, Ty)| if ty.is_integer() { pipe.widen(v.value, ty) } else { v.value };
+        let missing = pipe.any_null(values.iter().map(|a| a.null));
+        or_null(pipe, missing, expr.sql_type.physical().into(), |p| {
+            let widened = |(v, ty): (&Sql, Ty)| if ty.is_integer() { p.widen(v.value, ty) } else { v.value };
             let arguments = values.iter().zip(parameters).map(widened).collect();
-            let results = pipe.call(callee, arguments, expr.position);
+            let results = p.call(callee, arguments, expr.position);
             [results[0], results[1]]
-        };
-        let result = expr.sql_type.physical().into();
-        let [value, null] = match pipe.any_null(values.iter().map(|a| a.null)) {
-            None => call(pipe),
-            Some(missing) => pipe.if_(missing, |p| Ok([p.zero(result), p.bool(true)]), |p| Ok(call(p)))?,
-        };
-        Ok(Sql { value, null: Some(null) })
+        })
     }
 
     fn substring(

@@ -36,16 +36,15 @@ impl Expressions {
         }
         let range = self.range(number)?;
         let Interval { days, micros, .. } = interval;
-        let is_exact =
-            |unit: i64| u128::from(unit.unsigned_abs()).checked_mul(range.magnitude()).is_some_and(|m| m < EXACT);
-        let fits =
-            u128::from(days.unsigned_abs()).checked_mul(range.magnitude()).is_some_and(|m| m <= i32::MAX as u128);
-        if !is_exact(micros) || !fits {
+        let is_within = |unit: i64, most: u128| {
+            u128::from(unit.unsigned_abs()).checked_mul(range.magnitude()).is_some_and(|product| product < most)
+        };
+        if !is_within(micros, EXACT) || !is_within(days.into(), i32::MAX as u128) {
             return None;
         }
         let unit = i64::try_from(i128::from(days) * MICROS_PER_DAY + i128::from(micros)).ok()?;
         let unit = if f == F::ADD { unit } else { unit.checked_neg()? };
-        let delta = range.multiply(Range { low: unit.into(), high: unit.into() })?;
+        let delta = range.multiply(Range::point(unit.into()))?;
         Some((Multiple { number, micros: unit }, delta))
     }
 
