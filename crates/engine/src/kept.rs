@@ -20,6 +20,7 @@ pub(crate) mod change;
 pub(crate) mod direct;
 pub(crate) mod known;
 pub(crate) mod plans;
+mod ran;
 mod read;
 pub(crate) mod short;
 
@@ -41,11 +42,12 @@ use crate::control::{ConcurrencyControl, Needs};
 use crate::environment::Environment;
 use crate::freezing::freeze_behind;
 use crate::source::Source;
-use crate::statement::{apply_few, rows_tag, tag_of};
+use crate::statement::{apply_few, tag_of};
 use crate::transaction::Block;
 use change::ShortChange;
 use known::KnownText;
 use plans::{Kept, KeptPlans, Text, Way};
+pub(crate) use ran::Ran;
 use short::{Row, Short};
 
 /// A plan that holds for a statement, with what it takes for this run.
@@ -92,12 +94,8 @@ impl KnownText {
     }
 }
 
-/// The rows of a short plan, of these columns; none if it has to be run in another way. Whoever watches sees a pipeline: it is run as others.
-fn short_rows(
-    environment: &Environment,
-    (short, columns): (&Short, &Arc<[Field]>),
-    arguments: Vec<Value>,
-) -> Result<Option<QueryResult>> {
+/// The rows of a short plan; none if it has to be run in another way. Whoever watches sees a pipeline: it is run as others.
+fn short_rows(environment: &Environment, short: &Short, arguments: Vec<Value>) -> Result<Option<Ran>> {
     if environment.trace.is_some() || !short.is_promising() {
         return Ok(None);
     }
@@ -105,11 +103,21 @@ fn short_rows(
     environment.statement.needs_no_code();
     let block = environment.block.as_ref();
     block.iter().for_each(|block| block.is_queried());
-    let reads = block.and_then(|block| block.transaction.reads());
-    let view = OnceCell::new();
-    let found = short.rows(arguments, &|relation| snapshot(environment, &view, relation), reads.as_deref());
+    let one = match block {
+        Some(block) => short.one(arguments, &block.transaction),
+        None => Err(arguments),
+    };
+    let found = match one {
+        Ok(mut run) => short.row_of(&mut run).map(|row| Ran::Row(row, short.types().clone())),
+        Err(arguments) => {
+            let reads = block.and_then(|block| block.transaction.reads());
+            let view = OnceCell::new();
+            let rows = short.rows(arguments, &|relation| snapshot(environment, &view, relation), reads.as_deref());
+            rows.map(|rows| Ran::Rows(rows, short.types().clone()))
+        }
+    };
     environment.statement.ran_here();
-    Ok(found.map(|rows| QueryResult::few(columns.clone(), rows, short.types().clone())))
+    Ok(found)
 }
 
 impl Fit {
@@ -182,9 +190,15 @@ impl Kept {
         arguments: Vec<Value>,
         looked_after: bool,
     ) -> Option<Result<QueryResult>> {
+        let ran = self.run_short(environment, arguments, looked_after)?;
+        Some(ran.map(|ran| ran.result(columns)))
+    }
+
+    /// The same, for whoever needs no result.
+    fn run_short(&self, environment: &Environment, arguments: Vec<Value>, looked_after: bool) -> Option<Result<Ran>> {
         match &self.way {
             Way::Change(change) => run_change(environment, change, arguments, looked_after).map(Ok),
-            Way::Query { short, .. } => short_rows(environment, (short.as_ref()?, columns), arguments).transpose(),
+            Way::Query { short, .. } => short_rows(environment, short.as_ref()?, arguments).transpose(),
         }
     }
 }
@@ -195,7 +209,7 @@ fn run_change(
     change: &ShortChange,
     arguments: Vec<Value>,
     looked_after: bool,
-) -> Option<QueryResult> {
+) -> Option<Ran> {
     environment.call.token().check().ok()?;
     if environment.trace.is_some() || !change.source.is_promising() {
         return None;
@@ -206,10 +220,6 @@ fn run_change(
         return None;
     }
     environment.statement.needs_no_code();
-    let rows = move |transaction: &Transaction| {
-        let reads = transaction.reads();
-        change.source.rows(arguments, &|relation| transaction.snapshot(relation), reads.as_deref())
-    };
     let budget = || environment.statement_budget();
     let result = match &environment.block {
         None => {
@@ -222,17 +232,16 @@ fn run_change(
             let _turn = keeper.enter(control, &environment.call.token()).ok()?;
             let validates = control == ConcurrencyControl::Mvcc && !change.is_serializable();
             let transaction = Transaction::begin(&environment.database.0.clock, validates);
-            let rows = rows(&transaction)?;
-            let count = change.change(&transaction, &relation, rows, &budget).ok()??;
+            let count = change.run(&transaction, &relation, arguments, &budget)?.ok()?;
             let changed = transaction.commit().ok()?;
             changed.iter().for_each(|relation| freeze_behind(&environment.database.0, relation));
-            rows_tag(tag_of(&change.kind), count)
+            Ran::Changed(tag_of(&change.kind), count)
         }
         Some(block) => {
             block.check_writable("").ok()?;
             block.is_queried();
-            let rows = rows(&block.transaction)?;
-            let result = change_in_block(environment, block, change, &relation, rows);
+            let done = change.run(&block.transaction, &relation, arguments, &budget);
+            let result = done.and_then(|done| changed(environment, block, change, &relation, done));
             if result.is_none() {
                 block.transaction.roll_back_to(block.transaction.statement()).ok()?;
                 // Nobody looks after what has not happened.
@@ -245,23 +254,23 @@ fn run_change(
     Some(result)
 }
 
-fn change_in_block(
+/// What has come of a change, once rows with which something else has to be done are changed, too.
+fn changed(
     environment: &Environment,
     block: &Arc<Block>,
     change: &ShortChange,
     relation: &Arc<Relation>,
-    rows: Vec<Row>,
-) -> Option<QueryResult> {
+    done: Result<usize, Vec<Row>>,
+) -> Option<Ran> {
     let tag = tag_of(&change.kind);
-    match change.change(&block.transaction, relation, rows, &|| environment.statement_budget()) {
-        Ok(changed) => Some(rows_tag(tag, changed?)),
-        Err(rows) => {
-            let of = (change.kind.clone(), change.attributes.clone());
-            let (changed, returned) = apply_few(environment, block, relation, of, rows).ok()?;
-            Some(match &change.returning {
-                Some(fields) => QueryResult::ready(fields.clone(), returned),
-                None => rows_tag(tag, changed),
-            })
-        }
-    }
+    let rows = match done {
+        Ok(count) => return Some(Ran::Changed(tag, count)),
+        Err(rows) => change.source.chunk(&rows),
+    };
+    let of = (change.kind.clone(), change.attributes.clone());
+    let (changed, returned) = apply_few(environment, block, relation, of, rows).ok()?;
+    Some(match &change.returning {
+        Some(fields) => Ran::Result(QueryResult::ready(fields.clone(), returned)),
+        None => Ran::Changed(tag, changed),
+    })
 }

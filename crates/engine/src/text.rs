@@ -112,10 +112,7 @@ fn run_and_remember(
 }
 
 /// Runs a statement by a plan that was kept, if one holds for it, in the transaction that the session is in.
-pub(crate) fn by_kept_plan(
-    environment: &Environment,
-    run: impl FnOnce() -> Option<Result<QueryResult>>,
-) -> Option<Result<QueryResult>> {
+pub(crate) fn by_kept_plan<T>(environment: &Environment, run: impl FnOnce() -> Option<Result<T>>) -> Option<Result<T>> {
     let run = || {
         let result = run()?;
         environment.database.0.kept.runs.fetch_add(1, Ordering::Relaxed);

@@ -362,6 +362,13 @@ impl View {
         Self { at: self.at.clone(), own: Some((stamp.clone(), statement)) }
     }
 
+    /// It is what a later statement of the same transaction sees.
+    pub(crate) fn goes_to(&mut self, statement: u32) {
+        if let Some((_, now)) = &mut self.own {
+            *now = statement;
+        }
+    }
+
     /// The last commit that is seen.
     pub fn timestamp(&self) -> u64 {
         self.at.timestamp

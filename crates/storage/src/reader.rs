@@ -267,6 +267,11 @@ impl ChunkReader {
         }
     }
 
+    /// The body that it pins.
+    pub(crate) fn body(&self) -> &Body {
+        &self.body
+    }
+
     /// As [`column`](Self::column), of how many characters the texts of a column have, as numbers of 32 bits.
     pub fn lengths(
         &self,

@@ -15,6 +15,7 @@ mod claim;
 mod commit;
 mod directory;
 mod fold;
+mod found;
 mod garbage;
 mod indexes;
 mod live;
@@ -31,7 +32,9 @@ mod zone;
 pub use append::Append;
 pub(crate) use change::Refused;
 pub(crate) use commit::Commit;
+pub use found::FoundRow;
 pub use indexes::{Few, FirstRows, IndexedRows, KeyAccess};
+pub(crate) use live::View as Visible;
 pub use record::{Change, Record};
 pub use row_locks::Strength;
 pub use snapshot::{ColumnEstimate, Snapshot};
@@ -234,8 +237,12 @@ impl Relation {
     }
     /// All rows that a view of the relation's clock sees.
     pub fn snapshot_of(self: &Arc<Self>, view: View) -> Snapshot {
-        let visible = lock(&self.live).view_at(view.timestamp());
+        let visible = self.visible_at(&view);
         Snapshot::new(self.clone(), visible, view)
+    }
+    /// Which rows a view sees, but for its transaction's own, whatever has become of them since.
+    pub(crate) fn visible_at(&self, view: &View) -> Arc<Visible> {
+        lock(&self.live).view_at(view.timestamp())
     }
     /// Number of committed rows.
     pub fn row_count(&self) -> usize {

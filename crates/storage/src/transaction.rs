@@ -3,6 +3,8 @@
 mod done;
 mod effects;
 mod log;
+mod point;
+mod seen;
 #[cfg(test)]
 mod tests;
 mod validate;
@@ -10,4 +12,5 @@ mod validate;
 pub use crate::clock::{Clock, Conflict, Stamp, View};
 pub use effects::{ChangedRows, Effect};
 pub use log::{Transaction, Wanted};
+pub use point::Point;
 pub use validate::Reads;

@@ -8,9 +8,9 @@ use catalog::Field;
 use plan::Plan;
 use sql::{ArgumentUse, ChangeKind};
 use storage::{Relation, RowId, Transaction};
-use types::{Chunk, Column, Value};
+use types::{Column, Value};
 
-use super::short::{Row, Short};
+use super::short::{OneRow, Row, Short};
 use crate::typed::{fit, typed};
 
 /// See the module.
@@ -47,62 +47,93 @@ impl ShortChange {
         reads_own || self.source.reads_nothing()
     }
 
-    /// Changes rows, if that is all that is to be done with each, and says how many; none: something has failed. Otherwise the
-    /// rows.
-    pub fn change(
+    /// Whether so many rows are changed without anything else that has to be done.
+    fn is_simple(&self, relation: &Relation, rows: usize) -> bool {
+        self.returning.is_none()
+            && match self.kind {
+                ChangeKind::Insert => rows <= 1 && !relation.effects_are_noted(),
+                ChangeKind::Update { moves, repeats } => !moves && !repeats,
+                ChangeKind::Delete { repeats } => !repeats,
+                ChangeKind::Truncate | ChangeKind::Upsert { .. } | ChangeKind::Merge { .. } => false,
+            }
+    }
+
+    /// Runs its query and changes the rows; says how many there were. The rows, if something else has to be done with them. None:
+    /// something has failed.
+    pub fn run(
         &self,
         transaction: &Transaction,
         relation: &Arc<Relation>,
-        mut rows: Vec<Row>,
+        mut arguments: Vec<Value>,
         budget: &dyn Fn() -> Budget,
-    ) -> Result<Option<usize>, Chunk> {
-        let count = rows.len();
-        let is_simple = match self.kind {
-            ChangeKind::Insert => count <= 1 && !relation.effects_are_noted(),
-            ChangeKind::Update { moves, repeats } => !moves && !repeats,
-            ChangeKind::Delete { repeats } => !repeats,
-            ChangeKind::Truncate | ChangeKind::Upsert { .. } | ChangeKind::Merge { .. } => false,
-        };
-        if !is_simple || self.returning.is_some() {
-            return Err(self.source.chunk(&rows));
+    ) -> Option<Result<usize, Vec<Row>>> {
+        if self.is_simple(relation, 1) && (self.kind == ChangeKind::Insert || self.source.is_of(relation)) {
+            match self.source.one(arguments, transaction) {
+                Ok(run) => return self.change_one(transaction, relation, run, budget).map(Ok),
+                Err(given) => arguments = given,
+            }
         }
-        let done = match rows.as_mut_slice() {
-            [] => Some(()),
-            [row] => self.change_row(transaction, relation, row, budget),
-            rows => self.change_rows(transaction, relation, self.source.chunk(rows).into_columns()),
-        };
-        Ok(done.map(|()| count))
+        let reads = transaction.reads();
+        let mut rows = self.source.rows(arguments, &|relation| transaction.snapshot(relation), reads.as_deref())?;
+        let count = rows.len();
+        if !self.is_simple(relation, count) {
+            return Some(Err(rows));
+        }
+        match (rows.as_mut_slice(), &self.kind) {
+            ([], _) => {}
+            ([row], ChangeKind::Insert) => self.insert_row(transaction, relation, row, budget)?,
+            ([row], ChangeKind::Delete { .. }) => transaction.delete(relation, &[id_of(row)?]).ok()?,
+            ([row], _) => {
+                let id = id_of(row)?;
+                transaction.update_row(relation, id, &self.values(relation, row)?).ok()?;
+            }
+            (rows, _) => self.change_rows(transaction, relation, self.source.chunk(rows).into_columns())?,
+        }
+        Some(Ok(count))
     }
 
-    /// Inserts the row, or updates or deletes the one whose id comes first.
-    fn change_row(
+    /// Changes the only row of its query where it was found.
+    fn change_one(
+        &self,
+        transaction: &Transaction,
+        relation: &Arc<Relation>,
+        mut run: OneRow<'_>,
+        budget: &dyn Fn() -> Budget,
+    ) -> Option<usize> {
+        let Some(mut row) = self.source.row_of(&mut run)? else { return Some(0) };
+        match (&self.kind, run.found()) {
+            (ChangeKind::Insert, _) => self.insert_row(transaction, relation, &mut row, budget)?,
+            (ChangeKind::Delete { .. }, Some((point, found))) => point.delete(found).ok()?,
+            (ChangeKind::Update { .. }, Some((point, found))) => {
+                point.update(found, &self.values(relation, &mut row)?).ok()?;
+            }
+            _ => return None,
+        }
+        Some(1)
+    }
+
+    fn insert_row(
         &self,
         transaction: &Transaction,
         relation: &Arc<Relation>,
         row: &mut [Value],
         budget: &dyn Fn() -> Budget,
     ) -> Option<()> {
-        let (id, values) = match self.kind {
-            ChangeKind::Insert => (None, row),
-            _ => row.split_first_mut().map(|(id, values)| (Some(id), values))?,
-        };
+        self.fit(relation, row)?;
+        transaction.insert_row(relation, row, budget).ok()
+    }
+
+    /// The values, as the attributes want them, of a row whose id comes first.
+    fn values<'r>(&self, relation: &Relation, row: &'r mut [Value]) -> Option<Vec<(usize, &'r Value)>> {
+        let (_, values) = row.split_first_mut()?;
+        self.fit(relation, values)?;
+        Some(self.attributes.iter().copied().zip(values.iter()).collect())
+    }
+
+    fn fit(&self, relation: &Relation, values: &mut [Value]) -> Option<()> {
         let attributes = relation.schema().attributes();
-        for (value, &attribute) in values.iter_mut().zip(&self.attributes) {
-            fit(value, attributes[attribute].sql_type).ok()?;
-        }
-        match (&self.kind, id) {
-            (ChangeKind::Delete { .. }, Some(Value::Int(id))) => {
-                transaction.delete(relation, &[RowId::from_bits(*id as u64)])
-            }
-            (_, Some(Value::Int(id))) => {
-                let values: Vec<_> = self.attributes.iter().copied().zip(values.iter()).collect();
-                transaction.update_row(relation, RowId::from_bits(*id as u64), &values)
-            }
-            (_, None) => transaction.insert_row(relation, values, budget),
-            // A row without an id is none that could be changed.
-            _ => return None,
-        }
-        .ok()
+        let mut all = values.iter_mut().zip(&self.attributes);
+        all.try_for_each(|(value, &attribute)| fit(value, attributes[attribute].sql_type)).ok()
     }
 
     /// Updates or deletes the rows whose ids come first.
@@ -125,5 +156,14 @@ impl ShortChange {
         let typed =
             |(column, &attribute)| Some((attribute, typed(column, &attributes[attribute], relation.name()).ok()?));
         columns.into_iter().zip(&self.attributes).map(typed).collect()
+    }
+}
+
+/// The id that comes first in a row.
+fn id_of(row: &[Value]) -> Option<RowId> {
+    match row.first() {
+        Some(Value::Int(id)) => Some(RowId::from_bits(*id as u64)),
+        // A row without an id is none that could be changed.
+        _ => None,
     }
 }

@@ -9,13 +9,12 @@ use sql::{ArgumentSource, ArgumentUse, ArgumentValue};
 use types::{SqlType, Value};
 
 use super::plans::{Kept, Text, Way};
-use crate::QueryResult;
+use super::ran::Ran;
 use crate::environment::Environment;
 
 /// A statement's short plan, and how its arguments come from the parameters.
 pub(crate) struct Direct {
     kept: Arc<Kept>,
-    /// Of its rows, as the procedure names them.
     columns: Arc<[Field]>,
     arguments: Vec<Argument>,
     /// Parameters of whose values the plan was made.
@@ -74,7 +73,7 @@ impl Direct {
 
     /// Runs the statement with these parameters; none: nothing has happened, and it has to be run as others are. The catalog is the
     /// one that the plan was made for.
-    pub fn run(&self, environment: &Environment, parameter: &dyn Fn(usize) -> Value) -> Option<Result<QueryResult>> {
+    pub fn run(&self, environment: &Environment, parameter: &dyn Fn(usize) -> Value) -> Option<Result<Ran>> {
         if environment.block.as_ref().is_some_and(|block| block.definitions().is_some()) {
             return None;
         }
@@ -83,9 +82,14 @@ impl Direct {
         }
         let arguments = self.arguments(parameter)?;
         match self.kept.needs(environment, &arguments)? {
-            Ok(()) => self.kept.short_way(environment, &self.columns, arguments, false),
+            Ok(()) => self.kept.run_short(environment, arguments, false),
             Err(error) => Some(Err(error)),
         }
+    }
+
+    /// Of its rows, as the procedure names them.
+    pub fn columns(&self) -> &Arc<[Field]> {
+        &self.columns
     }
 
     fn arguments(&self, parameter: &dyn Fn(usize) -> Value) -> Option<Vec<Value>> {

@@ -7,17 +7,17 @@
 
 mod access;
 mod builder;
+mod frame;
 mod group;
 mod join;
+mod one;
 
-use std::borrow::Cow;
 use std::cmp::Ordering;
+use std::ops::Deref;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Weak};
 
-use base::ids::Id;
-use plan::eval::{Row as Places, RowExpr, Scope};
-use plan::{ColumnId, Expr, Plan};
+use plan::Plan;
 use sql::ArgumentUse;
 use storage::transaction::Reads;
 use storage::{Relation, Snapshot};
@@ -25,16 +25,13 @@ use types::{Chunk, ColumnBuilder, SqlType, Value};
 
 use access::Access;
 use builder::Builder;
+use frame::{Formula, Frame};
 use group::Group;
 use join::Join;
+pub(crate) use one::OneRow;
 
-/// Columns of a plan have smaller numbers than the places of values.
-const FIRST_PLACE: usize = 1 << 24;
 /// A short plan gives up when it has looked at so many rows: compiled code is as fast then.
 const MOST_ROWS: usize = 2048;
-
-/// And when their texts are so many bytes: pipelines charge them to a budget.
-const MOST_BYTES: usize = 1 << 20;
 
 /// A place in the frame, where a value lies.
 type Place = usize;
@@ -53,32 +50,13 @@ pub(crate) struct Short {
     output: Vec<Place>,
     /// Whether nobody needs what lies there behind a row.
     is_taken: bool,
+    is_of_one: bool,
     relations: Vec<Weak<Relation>>,
     /// How many arguments there are, whose places come first.
     arguments: usize,
     places: usize,
     runs: AtomicU32,
     gave_up: AtomicU32,
-}
-
-/// An expression over places.
-struct Formula {
-    expr: RowExpr<Place>,
-    /// Whether arguments are all that it needs.
-    is_of_arguments: bool,
-}
-
-impl Formula {
-    /// Of an expression whose columns are numbered as places, of which so many are arguments.
-    fn new(expr: &Expr, arguments: usize) -> Self {
-        let is_of_arguments = !expr.uses(|column| place_of(column).is_none_or(|place| place >= arguments));
-        Self { expr: RowExpr::new(expr, &place_of), is_of_arguments }
-    }
-}
-
-/// The place that a column is the number of; none: an expression binds it.
-fn place_of(column: ColumnId) -> Option<Place> {
-    column.index().checked_sub(FIRST_PLACE)
 }
 
 /// An operator.
@@ -165,14 +143,13 @@ impl Told<'_> {
 
 /// A run of a short plan.
 struct Run<'r> {
-    frame: Vec<Value>,
+    frame: Frame,
     snapshots: Vec<Snapshot>,
     reads: Option<&'r Reads>,
     /// Whether an index has told all that it was asked of the row that was looked at last, so that what is asked need not be computed.
     is_told: bool,
-    /// So many rows more may be looked at, and bytes of texts.
+    /// So many rows more may be looked at.
     left: usize,
-    left_bytes: usize,
 }
 
 impl Run<'_> {
@@ -190,46 +167,6 @@ impl Run<'_> {
         Some(Slice { most: self.count(limit.most)?, offset: self.count(limit.offset)? })
     }
 
-    /// The value of an expression.
-    fn value(&self, formula: &Formula) -> Option<Value> {
-        self.get(formula).map(Cow::into_owned)
-    }
-
-    /// Its value, as long as nothing else is put where it lies.
-    fn get<'v>(&'v self, formula: &'v Formula) -> Option<Cow<'v, Value>> {
-        formula.expr.get(self).ok()
-    }
-
-    /// Whether all are true; unknown if none is false and not all are true.
-    fn truth(&self, predicates: &[Formula]) -> Option<Option<bool>> {
-        let mut truth = Some(true);
-        for predicate in predicates {
-            match predicate.expr.truth(self).ok()? {
-                Some(true) => {}
-                Some(false) => return Some(Some(false)),
-                None => truth = None,
-            }
-        }
-        Some(truth)
-    }
-
-    fn is_true(&self, predicates: &[Formula]) -> Option<bool> {
-        Some(self.truth(predicates)? == Some(true))
-    }
-
-    /// The row, which is not in the frame any more.
-    fn take(&mut self, places: &[Place]) -> Row {
-        places.iter().map(|&place| std::mem::replace(&mut self.frame[place], Value::Null)).collect()
-    }
-
-    fn row(&self, places: &[Place]) -> Row {
-        places.iter().map(|&place| self.frame[place].clone()).collect()
-    }
-
-    fn set(&mut self, places: &[Place], row: &[Value]) {
-        places.iter().zip(row).for_each(|(&place, value)| self.frame[place] = value.clone());
-    }
-
     /// One more row is looked at.
     fn look(&mut self) -> Option<()> {
         self.left = self.left.checked_sub(1)?;
@@ -237,26 +174,11 @@ impl Run<'_> {
     }
 }
 
-/// Puts a value of a row that is looked at into the frame; none if texts are more than the bytes that are left.
-fn put(frame: &mut [Value], left_bytes: &mut usize, place: Place, value: Value) -> Option<()> {
-    if let Value::Str(text) = &value {
-        *left_bytes = left_bytes.checked_sub(text.len())?;
-    }
-    frame[place] = value;
-    Some(())
-}
+impl Deref for Run<'_> {
+    type Target = Frame;
 
-impl Scope for Run<'_> {
-    fn column(&self, column: ColumnId) -> Value {
-        place_of(column).map_or(Value::Null, |place| self.frame[place].clone())
-    }
-}
-
-impl Places for Run<'_> {
-    type Place = Place;
-
-    fn at(&self, place: Place) -> &Value {
-        &self.frame[place]
+    fn deref(&self) -> &Frame {
+        &self.frame
     }
 }
 
@@ -312,7 +234,7 @@ impl Short {
         // Most statements that run so are of one row.
         let mut rows = Vec::with_capacity(1);
         self.each(arguments, snapshot, reads, &mut |run| {
-            rows.push(if self.is_taken { run.take(&self.output) } else { run.row(&self.output) });
+            rows.push(if self.is_taken { run.frame.take(&self.output) } else { run.row(&self.output) });
             Some(true)
         })?;
         Some(rows)
@@ -358,7 +280,8 @@ impl Short {
 
     /// A run that has arguments and nothing else.
     fn frame_of(&self, arguments: &[Value]) -> Run<'static> {
-        Run { frame: arguments.to_vec(), snapshots: Vec::new(), reads: None, is_told: false, left: 0, left_bytes: 0 }
+        let frame = Frame::new(arguments.to_vec(), arguments.len());
+        Run { frame, snapshots: Vec::new(), reads: None, is_told: false, left: 0 }
     }
 
     /// Does this with each row, which lies in the frame.
@@ -391,13 +314,12 @@ impl Short {
         if arguments.len() != self.arguments {
             return None;
         }
-        let mut frame = arguments;
-        frame.resize_with(self.places, || Value::Null);
+        let frame = Frame::new(arguments, self.places);
         let mut snapshots = Vec::with_capacity(self.relations.len());
         for relation in &self.relations {
             snapshots.push(snapshot(&relation.upgrade()?));
         }
-        Some(Run { frame, snapshots, reads, is_told: false, left: MOST_ROWS, left_bytes: MOST_BYTES })
+        Some(Run { frame, snapshots, reads, is_told: false, left: MOST_ROWS })
     }
 }
 
@@ -472,9 +394,7 @@ impl Step {
                 input.each(run, &mut |run| if run.is_true(predicates)? { out(run) } else { Some(true) })
             }
             Self::Map { input, columns } => input.each(run, &mut |run| {
-                for (place, formula) in columns {
-                    run.frame[*place] = run.value(formula)?;
-                }
+                run.frame.compute(columns)?;
                 out(run)
             }),
             Self::Join(join) => join.each(run, out),
@@ -496,7 +416,7 @@ impl Step {
                     return None;
                 }
                 for (_, row) in rows.iter().skip(slice.offset as usize).take(slice.most as usize) {
-                    run.set(carried, row);
+                    run.frame.set(carried, row);
                     if !out(run)? {
                         return Some(false);
                     }

@@ -15,6 +15,7 @@ use super::rows::call_in;
 use super::scope::{Reference, Scope, Seen, Slot, Variable};
 use super::{called, run_routine};
 use crate::environment::Environment;
+use crate::kept::Ran;
 use crate::kept::direct::FirstRun;
 use crate::resolver::Resolver;
 use crate::{PreparedStatement, QueryResult, text};
@@ -104,14 +105,25 @@ impl Embedded {
 
     /// Runs it as a statement.
     pub fn run(&self, environment: &mut Environment, variables: &[Variable], frame: &[Slot]) -> Result<QueryResult> {
+        let (ran, columns) = self.run_for(environment, variables, frame)?;
+        Ok(ran.result(&columns).without_positions())
+    }
+
+    /// The same, for whoever needs no result: what came of it, and the columns of its rows.
+    pub fn run_for(
+        &self,
+        environment: &mut Environment,
+        variables: &[Variable],
+        frame: &[Slot],
+    ) -> Result<(Ran, Arc<[Field]>)> {
         let ready = self.ready(environment, variables, frame, false)?;
         let result = match &ready.way {
             Way::Statement(prepared, references, last) => {
                 let parameter = |number: usize| references[number].0.value(frame);
                 if let Some(direct) = last.direct().filter(|_| text::plans_as_usual(environment))
-                    && let Some(result) = text::by_kept_plan(environment, || direct.run(environment, &parameter))
+                    && let Some(ran) = text::by_kept_plan(environment, || direct.run(environment, &parameter))
                 {
-                    return result.map(QueryResult::without_positions).map_err(Error::nowhere);
+                    return ran.map(|ran| (ran, direct.columns().clone())).map_err(Error::nowhere);
                 }
                 let parameters = values(references, frame);
                 let result = text::run_within(environment, prepared, &parameters);
@@ -128,7 +140,9 @@ impl Embedded {
             }
             Way::Expression(..) => Err(Error::internal("an expression is no statement")),
         };
-        result.map(QueryResult::without_positions).map_err(Error::nowhere)
+        let result = result.map_err(Error::nowhere)?;
+        let columns = result.shared_columns();
+        Ok((Ran::Result(result), columns))
     }
 
     /// Its value and type, as an expression.

@@ -1,11 +1,15 @@
 //! Statements of SQL: written, and made of texts.
 
+use std::sync::Arc;
+
 use base::{Error, Result, SqlState};
+use catalog::Field;
 use types::Value;
 
 use super::embedded::Embedded;
 use super::program::{Into, Query};
 use super::run::Runner;
+use crate::kept::Ran;
 use crate::result::Tag;
 use crate::{QueryResult, text};
 
@@ -15,15 +19,16 @@ const TOO_MANY_ROWS: SqlState = SqlState("P0003");
 
 impl Runner<'_> {
     pub(super) fn sql(&mut self, sql: &Embedded, into: Option<&Into>) -> Result<()> {
-        let result = self.statement(sql)?;
-        let changed = match (result.tag(), into) {
-            (Tag::Rows(_, rows), _) => Some(*rows as i64),
-            (Tag::Done(_), _) => Some(0),
-            (Tag::Select, _) => None,
+        let (ran, columns) = self.ran(sql)?;
+        let tag = ran.tag();
+        let changed = match &tag {
+            Tag::Rows(_, rows) => Some(*rows as i64),
+            Tag::Done(_) => Some(0),
+            Tag::Select => None,
         };
         match (changed, into) {
             (Some(rows), None) => {
-                let is_change = matches!(result.tag(), Tag::Rows(..));
+                let is_change = matches!(tag, Tag::Rows(..));
                 self.row_count = rows;
                 if is_change {
                     self.set_found(rows > 0);
@@ -36,7 +41,10 @@ impl Runner<'_> {
             (None, None) => Err(Error::new(SqlState::SYNTAX_ERROR, "query has no destination for result data")
                 .hint("If you want to discard the results of a SELECT, use PERFORM instead.")),
             (None, Some(into)) => {
-                let found = self.into(into, result)?;
+                let found = match ran {
+                    Ran::Row(row, _) => self.first_row(into, usize::from(row.is_some()), row, &columns)?,
+                    ran => self.into(into, ran.result(&columns).without_positions())?,
+                };
                 self.set_found(found);
                 Ok(())
             }
@@ -55,6 +63,17 @@ impl Runner<'_> {
                 break;
             }
         }
+        self.first_row(into, rows, first, &fields)
+    }
+
+    /// The first row of so many goes to variables; whether there is one.
+    fn first_row(
+        &mut self,
+        into: &Into,
+        rows: usize,
+        first: Option<Vec<Value>>,
+        fields: &Arc<[Field]>,
+    ) -> Result<bool> {
         if into.strict && rows != 1 {
             return Err(match rows {
                 0 => Error::new(NO_DATA_FOUND, "query returned no rows"),
@@ -64,7 +83,7 @@ impl Runner<'_> {
         }
         let found = first.is_some();
         self.row_count = i64::from(found);
-        self.assign_row(&into.places, &fields, first)?;
+        self.assign_row(&into.places, fields, first)?;
         Ok(found)
     }
 

@@ -14,6 +14,7 @@ use super::results::{Outcome, Results};
 use super::scope::{Kind, Record, Slot, held, record_of, struct_of};
 use crate::QueryResult;
 use crate::environment::Environment;
+use crate::kept::Ran;
 
 /// What comes after a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -246,9 +247,15 @@ impl<'e> Runner<'e> {
 
     /// Runs a statement of SQL.
     pub fn statement(&mut self, sql: &Embedded) -> Result<QueryResult> {
-        let result = sql.run(self.environment, &self.program.variables, &self.frame);
+        let (ran, columns) = self.ran(sql)?;
+        Ok(ran.result(&columns).without_positions())
+    }
+
+    /// The same, for whoever needs no result: what came of it, and the columns of its rows.
+    pub fn ran(&mut self, sql: &Embedded) -> Result<(Ran, Arc<[Field]>)> {
+        let ran = sql.run_for(self.environment, &self.program.variables, &self.frame);
         self.look_at_settings();
-        result.map_err(|error| error.context(format!("SQL statement \"{}\"", sql.text)))
+        ran.map_err(|error| error.context(format!("SQL statement \"{}\"", sql.text)))
     }
 
     pub fn set_found(&mut self, found: bool) {

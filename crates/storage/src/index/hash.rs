@@ -72,9 +72,9 @@ impl UniqueIndex for HashIndex {
         }
     }
 
-    fn find_one(&self, key: OneKey<'_>, _: &dyn Rows, sees: &dyn Fn(RowId) -> bool) -> Option<RowId> {
+    fn find_one(&self, key: OneKey<'_>, is_it: &mut dyn FnMut(RowId) -> bool) -> Option<RowId> {
         let partition = self.partitions[partition_of(key.hash())].read().unwrap_or_else(PoisonError::into_inner);
-        partition.get(&key.encoded()[..]).and_then(|rows| rows.iter().copied().find(|row| sees(*row)))
+        partition.get(&key.encoded()[..]).and_then(|rows| rows.iter().copied().find(|row| is_it(*row)))
     }
 
     fn insert(

@@ -3,7 +3,7 @@
 use types::ops::hash::{combine, hash_i64};
 use types::{Physical, Str, Value};
 
-use crate::ChunkReader;
+use crate::body::Body;
 use crate::hash::hash_text;
 use crate::values::Values;
 
@@ -33,22 +33,22 @@ impl<'a> KeyPart<'a> {
     }
 
     /// Whether it is the value of a row as it was appended: keys do not change.
-    fn is_value_of(&self, reader: &ChunkReader, attribute: usize, row: usize) -> bool {
+    fn is_value_of(&self, body: &Body, attribute: usize, row: usize) -> bool {
         let number = match *self {
             Self::I16(value) => value.into(),
             Self::I32(value) => value.into(),
             Self::I64(value) => value,
             Self::Text(text) => {
                 let is_text = |values: Values<'_>, at| {
-                    // SAFETY: the reader pins the payload of its texts.
+                    // SAFETY: the body has the payload of its texts.
                     values.physical() == Physical::Str && unsafe { values.get::<Str>(at).bytes() == text.as_bytes() }
                 };
-                return reader.show(attribute, row, is_text);
+                return body.show(attribute, row, is_text);
             }
         };
-        match reader.whole(attribute, row) {
+        match body.whole(attribute, row) {
             Some(value) => value == number,
-            None => reader.show(attribute, row, |values, at| match values.physical() {
+            None => body.show(attribute, row, |values, at| match values.physical() {
                 Physical::I16 => i64::from(values.get::<i16>(at)) == number,
                 Physical::I32 => i64::from(values.get::<i32>(at)) == number,
                 Physical::I64 => values.get::<i64>(at) == number,
@@ -95,9 +95,9 @@ impl OneKey<'_> {
         self.0.iter().map(KeyPart::hash).reduce(combine).unwrap_or(0)
     }
 
-    /// Whether a row of a chunk has it.
-    pub(super) fn is_key_of(self, reader: &ChunkReader, attributes: &[usize], row: usize) -> bool {
-        self.0.iter().zip(attributes).all(|(part, &attribute)| part.is_value_of(reader, attribute, row))
+    /// Whether a published row has it.
+    pub(crate) fn is_key_of(self, body: &Body, attributes: &[usize], row: usize) -> bool {
+        self.0.iter().zip(attributes).all(|(part, &attribute)| part.is_value_of(body, attribute, row))
     }
 
     /// Its bytes.

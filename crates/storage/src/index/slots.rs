@@ -139,7 +139,7 @@ impl SlotIndex {
     }
     fn has_key(&self, row: RowId, key: OneKey<'_>, rows: &dyn Rows) -> bool {
         let reader = rows.reader(row.chunk(), row.offset() + 1);
-        key.is_key_of(&reader, &self.attributes, row.offset())
+        key.is_key_of(reader.body(), &self.attributes, row.offset())
     }
     fn stored<'a>(&'a self, rows: &'a dyn Rows) -> Stored<'a> {
         Stored { attributes: &self.attributes, rows }
@@ -192,13 +192,13 @@ impl UniqueIndex for SlotIndex {
         });
     }
 
-    fn find_one(&self, key: OneKey<'_>, rows: &dyn Rows, sees: &dyn Fn(RowId) -> bool) -> Option<RowId> {
+    fn find_one(&self, key: OneKey<'_>, is_it: &mut dyn FnMut(RowId) -> bool) -> Option<RowId> {
         let hash = key.hash();
         let table = self.read(crate::partition_of(hash));
         if table.entries == 0 {
             return None;
         }
-        let at = table.place(hash, |row| sees(row) && self.has_key(row, key, rows));
+        let at = table.place(hash, is_it);
         (table.slots[at] != 0).then(|| id(table.slots[at]))
     }
 

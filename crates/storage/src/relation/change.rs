@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering;
 use base::{Error, Result};
 use types::{Datum, Value};
 
+use super::found::FoundRow;
 use super::zone::null_refused;
 use super::{Commit, Relation, Snapshot, WindowRows};
 use crate::bits::Bits;
@@ -102,14 +103,25 @@ impl Relation {
     }
 
     /// Changes one row, to values of the attributes' types; none: it is deleted.
-    pub(crate) fn change_row(&self, id: RowId, values: Option<&[(usize, &Value)]>, view: &View) -> Result<(), Refused> {
+    pub(crate) fn change_row(
+        &self,
+        row: &FoundRow,
+        values: Option<&[(usize, &Value)]>,
+        view: &View,
+    ) -> Result<(), Refused> {
         base::statement::check()?;
-        let chunk = self.directory.get(id.chunk());
+        let chunk = self.directory.get(row.id().chunk());
         if let Some(values) = values {
             self.widen_for_row(chunk, values);
         }
+        let change = |sidecar: &Sidecar| sidecar.change_row(row.id().offset(), values, &self.schema, view);
+        let mut known = row.sidecar();
         loop {
-            match chunk.make_sidecar(&self.budget)?.change_row(id.offset(), values, &self.schema, view)? {
+            let changing = match known.take() {
+                Some(sidecar) => change(sidecar)?,
+                None => change(&*chunk.make_sidecar(&self.budget)?)?,
+            };
+            match changing {
                 Changing::Done => break,
                 Changing::Refused(conflict) => return Err(Refused::Conflict(conflict)),
                 // There is another one by now.

@@ -9,7 +9,7 @@ use crate::statistics::{Sample, Summary};
 
 /// Which rows a snapshot sees: those of chunks below `chunks` that grew no more, and the first ones of those that did.
 #[derive(Debug, Default)]
-pub(super) struct View {
+pub(crate) struct View {
     /// Number of chunks.
     pub(super) chunks: usize,
     /// Chunks that were growing or not committed, in order, with their visible rows.

@@ -4,16 +4,14 @@ use std::sync::Arc;
 
 use types::{Chunk, SqlType, Value};
 
+use super::found::FoundRow;
 use super::live::View;
 use super::{Commit, Relation};
 use crate::clock;
-use crate::index::{IndexUse, KeyPart, Keys, OneKey, RowIndex, Unique};
+use crate::index::{IndexUse, KeyPart, Keys, RowIndex, Unique};
 use crate::lock::lock;
 use crate::statistics::{Bounds, ValueRange};
 use crate::{ChunkReader, ChunkView, RowId, Schema};
-
-/// So many values of a row are fetched at once before they are read.
-const FETCHED: usize = 3;
 
 /// An unchanging view of all rows that were committed at one moment. Cheap to take and to clone; keeps the relation alive.
 #[derive(Clone)]
@@ -125,30 +123,21 @@ impl Snapshot {
         self.chunk(id.chunk()).read().row(id.offset())
     }
 
+    /// One that is visible, as it is now.
+    pub fn pin(&self, id: RowId) -> FoundRow {
+        assert!(self.relation.has_row(id, &self.visible));
+        self.relation.row_at(id)
+    }
+
     /// Calls `show` with the values of attributes of a row, one after the other, as long as that says so. Nobody changes the row
     /// meanwhile.
     pub fn each_value(
         &self,
-        id: RowId,
+        row: &FoundRow,
         attributes: impl ExactSizeIterator<Item = usize> + Clone,
-        mut show: impl FnMut(Value) -> Option<()>,
+        show: impl FnMut(Value) -> Option<()>,
     ) -> Option<()> {
-        assert!(id.offset() < self.chunk(id.chunk()).rows());
-        let (body, sidecar) = self.relation.directory.get(id.chunk()).pin_changed();
-        if attributes.len() >= FETCHED {
-            body.fetch(attributes.clone(), id.offset());
-        }
-        let seen = sidecar.as_ref().and_then(|sidecar| sidecar.seen(id.offset(), &self.view));
-        let row_id = self.schema().attributes().len();
-        for attribute in attributes {
-            let seen = seen.as_ref().filter(|seen| seen.may_differ(attribute));
-            show(match seen.and_then(|seen| seen.find(attribute)) {
-                Some((values, at)) => crate::body::value(values, at, body.sql_type(attribute)),
-                None if attribute == row_id => Value::Int(id.to_bits() as i64),
-                None => body.value(attribute, id.offset()),
-            })?;
-        }
-        Some(())
+        row.each_value(&self.view, attributes, show)
     }
 
     /// The rows that have these values of the primary key, by the relation's index: without any writer's lock.
@@ -167,9 +156,8 @@ impl Snapshot {
     }
 
     /// As [`find`](Self::find), of one key, whose parts are in the order of the primary key.
-    pub fn find_one(&self, key: &[KeyPart<'_>]) -> Option<RowId> {
-        let index = self.relation.index.as_ref().expect("a relation with a primary key");
-        index.find_one(OneKey(key), &*self.relation, &|id| self.sees(id))
+    pub fn find_one(&self, key: &[KeyPart<'_>]) -> Option<FoundRow> {
+        self.relation.find_row(key, &self.visible, &self.view)
     }
 
     /// Who sees them.
@@ -179,8 +167,7 @@ impl Snapshot {
 
     /// Whether the row is visible.
     pub fn sees(&self, id: RowId) -> bool {
-        id.chunk() < self.chunk_count()
-            && id.offset() < self.chunk(id.chunk()).rows()
+        self.relation.has_row(id, &self.visible)
             && self.relation.sidecar_of(id.chunk()).is_none_or(|sidecar| sidecar.is_alive(id.offset(), &self.view))
     }
 

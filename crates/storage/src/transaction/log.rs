@@ -10,11 +10,12 @@ use types::{Chunk, Column, ColumnBuilder, Value};
 
 use super::done::Done;
 use super::effects::{ChangedRows, Effect};
+use super::seen::Seen;
 use super::validate::{self, Reads};
 use crate::clock::{Clock, Conflict, Recent, Stamp, Validates, View};
 use crate::index::{IndexDefinition, RowIndex};
 use crate::lock::{Seldom, lock};
-use crate::relation::{Append, Refused, Relation, Snapshot, Strength, WindowRows};
+use crate::relation::{Append, FoundRow, Refused, Relation, Snapshot, Strength, WindowRows};
 use crate::sidecar::NewValues;
 use crate::values::Values;
 use crate::{Attribute, RowId, WINDOW};
@@ -35,7 +36,9 @@ pub struct Transaction {
     pub(super) effects: Seldom<Vec<Effect>>,
     /// As long as it has not ended: whatever its level is, it may be validated.
     validates: Mutex<Option<Validates>>,
-    done: Mutex<Vec<Done>>,
+    pub(super) done: Mutex<Vec<Done>>,
+    /// For statements that look at single rows.
+    pub(super) seen: Mutex<Seen>,
     /// Indexes that it has made.
     made: Seldom<Vec<Arc<RowIndex>>>,
     /// The relations that nobody else may change.
@@ -80,6 +83,7 @@ impl Transaction {
             dependent: Seldom::default(),
             effects: Seldom::default(),
             done: Mutex::default(),
+            seen: Mutex::default(),
             made: Seldom::default(),
             claims: Seldom::default(),
             wanted: Seldom::default(),
@@ -106,6 +110,7 @@ impl Transaction {
     /// It sees what is committed now, from now on.
     pub fn refresh(&self) {
         *lock(&self.moment) = self.clock.view();
+        self.forget_seen();
     }
 
     /// Whom the last change that failed has collided with.
@@ -202,6 +207,7 @@ impl Transaction {
             *lock(&self.moment) = now;
             Ok::<(), Conflict>(())
         });
+        self.forget_seen();
         if claimed.is_ok() {
             self.has_claimed(&relation, replaced);
         }
@@ -267,7 +273,7 @@ impl Transaction {
     /// Deletes rows, given by their ids in order, each once. After an error the statement has to be rolled back.
     pub fn delete(&self, relation: &Arc<Relation>, ids: &[RowId]) -> Result<()> {
         match ids {
-            [id] => self.change_row(relation, *id, None)?,
+            [id] => self.change_row(relation, &relation.row_at(*id), None, &self.view())?,
             ids => self.change(relation, ids, None)?,
         }
         self.note(relation, || ChangedRows::Deleted(ids.to_vec()));
@@ -296,14 +302,39 @@ impl Transaction {
 
     /// As [`update`](Self::update), of one row, to values of the attributes' types.
     pub fn update_row(&self, relation: &Arc<Relation>, id: RowId, values: &[(usize, &Value)]) -> Result<()> {
-        relation.check_new_nulls(values, &|| self.snapshot(relation).row(id))?;
-        self.change_row(relation, id, Some(values))?;
-        self.note(relation, || ChangedRows::Updated(vec![id], values.iter().map(|values| values.0).collect()));
+        self.update_found(relation, &relation.row_at(id), values, &self.view())
+    }
+
+    /// The same for who sees this.
+    pub(super) fn update_found(
+        &self,
+        relation: &Arc<Relation>,
+        row: &FoundRow,
+        values: &[(usize, &Value)],
+        view: &View,
+    ) -> Result<()> {
+        relation.check_new_nulls(values, &|| self.snapshot(relation).row(row.id()))?;
+        self.change_row(relation, row, Some(values), view)?;
+        let attributes = || values.iter().map(|values| values.0).collect();
+        self.note(relation, || ChangedRows::Updated(vec![row.id()], attributes()));
+        Ok(())
+    }
+
+    /// As [`delete`](Self::delete), of one row.
+    pub(super) fn delete_found(&self, relation: &Arc<Relation>, row: &FoundRow, view: &View) -> Result<()> {
+        self.change_row(relation, row, None, view)?;
+        self.note(relation, || ChangedRows::Deleted(vec![row.id()]));
         Ok(())
     }
 
     /// Changes one row; none of `values`: it is deleted.
-    fn change_row(&self, relation: &Arc<Relation>, id: RowId, values: Option<&[(usize, &Value)]>) -> Result<()> {
+    fn change_row(
+        &self,
+        relation: &Arc<Relation>,
+        row: &FoundRow,
+        values: Option<&[(usize, &Value)]>,
+        view: &View,
+    ) -> Result<()> {
         let attributes = values.map(|values| values.iter().map(|value| value.0));
         self.with(relation, |done| {
             // An index may have been made since the statement was planned.
@@ -311,12 +342,12 @@ impl Transaction {
                 return Err(Refused::Conflict(Conflict::Newer));
             }
             // Before anything is changed: whatever comes of it is taken back.
-            done.note_row(id, attributes);
+            done.note_row(row.id(), attributes);
             Ok(())
         })?;
-        self.told(relation.change_row(id, values, &self.view()))?;
+        self.told(relation.change_row(row, values, view))?;
         let strength = if values.is_some() { Strength::NoKeyUpdate } else { Strength::Update };
-        relation.check_row_lock(id, strength, &self.stamp).map_err(|conflict| self.collided(conflict))
+        relation.check_row_lock(row.id(), strength, &self.stamp).map_err(|conflict| self.collided(conflict))
     }
 
     fn update_to(&self, relation: &Arc<Relation>, ids: &[RowId], (values, places): NewValues<'_>) -> Result<()> {
@@ -462,6 +493,7 @@ impl Transaction {
         let left = |in_detail| {
             // It reads nothing any more: what it leaves behind may go with it, if nobody else does.
             *lock(&self.moment) = self.clock.no_view();
+            self.forget_seen();
             let (mut written, mut garbage) = (Vec::new(), Vec::new());
             for done in &mut *done.borrow_mut() {
                 done.write(in_detail, &mut written);

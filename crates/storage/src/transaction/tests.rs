@@ -8,6 +8,7 @@ use base::{Budget, Random, SqlState};
 use types::{Chunk, Column, SqlType, Value};
 
 use super::*;
+use crate::index::KeyPart;
 use crate::relation::Distribution;
 use crate::testing::column;
 use crate::{Attribute, Comparison, Relation, RowId, ScanOp, ScanPredicate, Schema, Scratch, Snapshot, WINDOW};
@@ -80,6 +81,34 @@ fn update(transaction: &Transaction, relation: &Arc<Relation>, ids: &[RowId], b:
     transaction.update(relation, ids, &columns, &vec![0; ids.len()])
 }
 
+/// Finds a row by its key, sees that it is as it should be, and deletes it or gives it another `b`; none: it has to be found otherwise.
+fn change_found(
+    transaction: &Transaction,
+    relation: &Arc<Relation>,
+    row: &[Value],
+    b: Option<i64>,
+) -> Option<Result<(), base::Error>> {
+    let point = transaction.point(&Arc::downgrade(relation))?;
+    let Value::Int(key) = row[0] else { unreachable!("a key") };
+    let found = point.find(&[KeyPart::I64(key)]).expect("it is there");
+    let mut seen = Vec::new();
+    point.each_value(&found, 0..3, |value| {
+        seen.push(value);
+        Some(())
+    });
+    assert_eq!(seen, row);
+    assert!(point.find(&[KeyPart::I64(-1)]).is_none());
+    Some(match b {
+        None => point.delete(&found),
+        Some(b) => point.update(&found, &[(1, &Value::Int(b)), (TEXT, &text(b))]),
+    })
+}
+
+fn find(snapshot: &Snapshot, row: &[Value]) -> Option<RowId> {
+    let Value::Int(key) = row[0] else { unreachable!("a key") };
+    snapshot.find_one(&[KeyPart::I64(key)]).map(|row| row.id())
+}
+
 type State = BTreeMap<RowId, Vec<Value>>;
 
 /// A transaction of the model.
@@ -145,15 +174,26 @@ fn snapshots_see_what_a_model_says() {
                     let from = random.below(ids.len() as u64) as usize;
                     let every = 1 + random.below(60) as usize;
                     let most = if is_large { 5000 } else { 50 };
-                    let some: Vec<RowId> =
-                        ids[from..].iter().step_by(every).take(1 + random.below(most) as usize).copied().collect();
+                    let some: Vec<RowId> = ids[from..]
+                        .iter()
+                        .step_by(every)
+                        .take(if what % 3 == 0 { 1 } else { 1 + random.below(most) as usize })
+                        .copied()
+                        .collect();
                     let refused = some
                         .iter()
                         .any(|id| busy.contains(id) || changed_at.get(id).is_some_and(|commit| *commit > one.began));
                     let value = random.below(1000) as i64;
-                    let result = match what {
-                        2 | 3 => one.transaction.delete(&relation, &some),
-                        _ => update(&one.transaction, &relation, &some, value),
+                    let change = |transaction: &Transaction| match what {
+                        2 | 3 => transaction.delete(&relation, &some),
+                        _ => update(transaction, &relation, &some, value),
+                    };
+                    let result = match some.as_slice() {
+                        [id] if seed % 2 == 0 => {
+                            change_found(&one.transaction, &relation, &one.state[id], (what > 3).then_some(value))
+                                .unwrap_or_else(|| change(&one.transaction))
+                        }
+                        _ => change(&one.transaction),
                     };
                     if refused {
                         assert_eq!(result.unwrap_err().state(), SqlState("40001"));
@@ -217,6 +257,8 @@ fn snapshots_see_what_a_model_says() {
                     {
                         let key = Chunk::new(1, vec![column(SqlType::BigInt, &row[..1])]);
                         assert_eq!(snapshot.find(key), [Some(*id)]);
+                        let gone = committed.keys().find(|id| !one.state.contains_key(id));
+                        gone.iter().for_each(|id| assert!(find(&snapshot, &committed[id]).is_none_or(|it| it != **id)));
                     }
                 }
             }

@@ -15,8 +15,8 @@ use crate::lock::lock;
 use crate::relation::Relation;
 use crate::{RowId, ScanPredicate, Scratch, WINDOW};
 
-/// A transaction that reads rows by their keys reads about so many.
-const USUAL_READS: usize = 16;
+/// A transaction that reads rows by their keys does so in about so many statements that differ.
+const USUAL_KINDS: usize = 16;
 
 /// What a transaction has read.
 #[derive(Debug, Default)]
@@ -35,8 +35,8 @@ struct Read {
 enum Which {
     /// Those that satisfy predicates.
     Satisfying(Arc<[ScanPredicate]>),
-    /// The one that has its primary key.
-    Row(RowId),
+    /// Those that their primary keys have found.
+    Rows(Vec<RowId>),
 }
 
 impl Reads {
@@ -64,12 +64,22 @@ impl Reads {
 
     /// A row that was found by its primary key is read: these attributes of it, in order.
     pub fn note_row(&self, relation: &Arc<Relation>, row: RowId, attributes: &Arc<[usize]>) {
-        let read = Read { relation: relation.clone(), which: Which::Row(row), attributes: attributes.clone() };
         let mut all = lock(&self.0);
-        if all.is_empty() {
-            all.reserve(USUAL_READS);
+        // The last statements first: they are often alike.
+        for read in all.iter_mut().rev().take(USUAL_KINDS) {
+            if let Which::Rows(rows) = &mut read.which
+                && Arc::ptr_eq(&read.attributes, attributes)
+                && Arc::ptr_eq(&read.relation, relation)
+            {
+                rows.push(row);
+                return;
+            }
         }
-        all.push(read);
+        if all.is_empty() {
+            all.reserve(USUAL_KINDS);
+        }
+        let (relation, attributes) = (relation.clone(), attributes.clone());
+        all.push(Read { relation, which: Which::Rows(vec![row]), attributes });
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -125,14 +135,16 @@ fn collides(read: &Read, written: &Written, moment: &View, now: &View, scratch: 
     };
     let predicates = match &read.which {
         Which::Satisfying(predicates) => predicates,
-        Which::Row(row) => {
+        Which::Rows(read) => {
             return match &written.what {
                 What::Anything => true,
                 What::Inserted(_) => false,
                 What::Changed { window, rows, deleted, attributes } => {
-                    (written.chunk, *window) == (row.chunk(), row.offset() / WINDOW)
-                        && rows.has(row.offset() % WINDOW)
-                        && is_read(*deleted, attributes)
+                    let is_changed = |row: &RowId| {
+                        (written.chunk, *window) == (row.chunk(), row.offset() / WINDOW)
+                            && rows.has(row.offset() % WINDOW)
+                    };
+                    is_read(*deleted, attributes) && read.iter().any(is_changed)
                 }
             };
         }

@@ -5,11 +5,12 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use storage::index::{KeyPart, RowOrder};
-use storage::relation::{Few, FirstRows, IndexedRows};
-use storage::{Comparison, RowId, ScanOp, ScanPredicate, Snapshot};
+use storage::relation::{Few, FirstRows, FoundRow, IndexedRows};
+use storage::{Comparison, RowId, ScanOp, ScanPredicate};
 use types::{SqlType, Value};
 
-use super::{Formula, Limit, MOST_ROWS, On, Out, Place, Run, Slice, put};
+use super::frame::{Formula, Frame};
+use super::{Limit, MOST_ROWS, On, Out, Place, Run, Slice};
 use crate::key::key_part;
 
 /// To start pipelines takes as long as to read so many rows where they lie.
@@ -78,9 +79,9 @@ pub(super) enum Op {
 }
 
 impl Asked {
-    fn predicate(&self, run: &Run<'_>) -> Option<ScanPredicate> {
+    fn predicate(&self, frame: &Frame) -> Option<ScanPredicate> {
         let op = match &self.op {
-            Op::Compare(comparison, with) => ScanOp::Compare(*comparison, run.value(with)?),
+            Op::Compare(comparison, with) => ScanOp::Compare(*comparison, frame.value(with)?),
             Op::In(values) => ScanOp::In(values.clone()),
             Op::IsNull => ScanOp::IsNull,
             Op::IsNotNull => ScanOp::IsNotNull,
@@ -153,15 +154,17 @@ impl Access {
     }
 
     pub fn each<'r>(&self, run: &mut Run<'r>, out: Out<'_, 'r>) -> On {
-        if let Some(key) = &self.key {
-            let found = self.of_key(run, key)?;
-            match (run.reads, found) {
-                (Some(reads), Some(row)) => reads.note_row(run.snapshots[self.table].relation(), row, &self.stored),
+        if self.key.is_some() {
+            let found = self.find(run, |key| run.snapshots[self.table].find_one(key))?;
+            match (run.reads, &found) {
+                (Some(reads), Some(row)) => {
+                    reads.note_row(run.snapshots[self.table].relation(), row.id(), &self.stored);
+                }
                 (Some(_), None) => self.note(run, &self.predicates(run)?),
                 (None, _) => {}
             }
-            let is_told = self.predicates.is_empty() && (0..self.asked.len()).all(|asked| key.contains(&asked));
-            return self.each_of(found, is_told, run, out);
+            let Some(row) = found else { return Some(true) };
+            return self.show(Some(&row), self.is_told(), run, out);
         }
         let predicates = self.predicates(run)?;
         self.note(run, &predicates);
@@ -186,27 +189,45 @@ impl Access {
         run: &mut Run<'r>,
         out: Out<'_, 'r>,
     ) -> On {
-        let told = self.read_if_told.as_deref().filter(|_| is_told);
-        let (read, predicates) = told.map_or((&self.read[..], &self.predicates[..]), |read| (read, &[]));
+        let is_read = !self.to_read(is_told).0.is_empty();
         for row in found {
-            run.look()?;
-            if !read.is_empty() {
-                let Run { snapshots, frame, left_bytes, .. } = &mut *run;
-                let mut places = read.iter().map(|(_, place)| *place);
-                let attributes = read.iter().map(|(attribute, _)| *attribute);
-                snapshots[self.table]
-                    .each_value(row, attributes, |value| put(frame, left_bytes, places.next()?, value))?;
-            }
-            run.is_told = told.is_some();
-            if run.is_true(predicates)? && !out(run)? {
+            let row = is_read.then(|| run.snapshots[self.table].pin(row));
+            if !self.show(row.as_ref(), is_told, run, out)? {
                 return Some(false);
             }
         }
         Some(true)
     }
 
-    fn predicates(&self, run: &Run<'_>) -> Option<Arc<[ScanPredicate]>> {
-        self.asked.iter().map(|asked| asked.predicate(run)).collect()
+    /// Shows a row; none: nothing of it is read.
+    fn show<'r>(&self, row: Option<&FoundRow>, is_told: bool, run: &mut Run<'r>, out: Out<'_, 'r>) -> On {
+        let (read, predicates) = self.to_read(is_told);
+        run.look()?;
+        if let Some(row) = row {
+            let Run { snapshots, frame, .. } = &mut *run;
+            let mut places = read.iter().map(|(_, place)| *place);
+            let attributes = read.iter().map(|(attribute, _)| *attribute);
+            snapshots[self.table].each_value(row, attributes, |value| frame.put(places.next()?, value))?;
+        }
+        run.is_told = is_told && self.read_if_told.is_some();
+        if run.is_true(predicates)? { out(run) } else { Some(true) }
+    }
+
+    /// Which attributes are read, and what is asked of them, if the index tells all that it is asked, or not.
+    pub fn to_read(&self, is_told: bool) -> (&[(usize, Place)], &[Formula]) {
+        let told = self.read_if_told.as_deref().filter(|_| is_told);
+        told.map_or((&self.read[..], &self.predicates[..]), |read| (read, &[]))
+    }
+
+    /// Whether the primary key tells all that is asked.
+    pub fn is_told(&self) -> bool {
+        let is_of_key = |asked: usize| self.key.as_ref().is_some_and(|key| key.contains(&asked));
+        self.predicates.is_empty() && (0..self.asked.len()).all(is_of_key)
+    }
+
+    /// What its indexes are asked for.
+    pub fn predicates(&self, frame: &Frame) -> Option<Arc<[ScanPredicate]>> {
+        self.asked.iter().map(|asked| asked.predicate(frame)).collect()
     }
 
     fn note(&self, run: &Run<'_>, predicates: &[ScanPredicate]) {
@@ -215,12 +236,13 @@ impl Access {
         }
     }
 
-    /// The row with the primary key that is asked for, if there is one.
-    fn of_key(&self, run: &Run<'_>, key: &[usize]) -> Option<Option<RowId>> {
+    /// What a lookup of the primary key that is asked for gives.
+    pub fn find<T>(&self, frame: &Frame, lookup: impl FnOnce(&[KeyPart<'_>]) -> Option<T>) -> Option<Option<T>> {
+        let key = self.key.as_ref()?;
         // Most are borrowed where they lie.
         let mut values = [const { Cow::Owned(Value::Null) }; MOST_PARTS];
         for (&part, value) in key.iter().zip(&mut values) {
-            *value = run.get(self.asked[part].equal()?)?;
+            *value = frame.get(self.asked[part].equal()?)?;
             if value.is_null() {
                 return Some(None);
             }
@@ -229,7 +251,6 @@ impl Access {
         for ((&asked, value), part) in key.iter().zip(&values).zip(&mut parts) {
             *part = key_part(self.asked[asked].sql_type, value)?;
         }
-        let snapshot: &Snapshot = &run.snapshots[self.table];
-        Some(snapshot.find_one(&parts[..key.len()]))
+        Some(lookup(&parts[..key.len()]))
     }
 }

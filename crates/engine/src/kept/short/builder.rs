@@ -14,9 +14,10 @@ use storage::{Comparison, Relation};
 use types::SqlType;
 
 use super::access::{Access, Asked, First, Op as AskedOp};
+use super::frame::{FIRST_PLACE, Formula};
 use super::group::{Aggregate, Group};
 use super::join::{Join, Kind};
-use super::{Count, FIRST_PLACE, Formula, Key, Limit, Place, Short, Step};
+use super::{Count, Key, Limit, Place, Short, Step};
 use crate::source::Source;
 
 /// Plans over more tables are made for joins of many rows.
@@ -104,6 +105,7 @@ impl<'p> Builder<'p> {
         let is_once = |(at, place): (usize, &Place)| !output[..at].contains(place);
         Some(Short {
             is_taken: root.is_of_one_row() && output.iter().enumerate().all(is_once),
+            is_of_one: root.is_of_one() && builder.relations.len() <= 1,
             root,
             types,
             output,

@@ -6,7 +6,8 @@ use functions::AggregateFunction;
 use functions::aggregate::Input;
 use types::{SqlType, Value};
 
-use super::{Formula, On, Out, Place, Row, Run, Step};
+use super::frame::Formula;
+use super::{On, Out, Place, Row, Run, Step};
 
 /// An operator that groups.
 pub(super) struct Group {

@@ -3,7 +3,8 @@
 use plan::JoinKind;
 use types::Value;
 
-use super::{Formula, On, Out, Place, Row, Run, Step};
+use super::frame::Formula;
+use super::{On, Out, Place, Row, Run, Step};
 
 /// A join.
 pub(super) struct Join {
@@ -92,7 +93,7 @@ impl Join {
             Some(rows) => {
                 for row in rows {
                     run.look()?;
-                    run.set(&self.places, row);
+                    run.frame.set(&self.places, row);
                     if !visit(run)? {
                         break;
                     }
@@ -114,7 +115,7 @@ impl Join {
                 let unknown = is_unknown && partners == 0;
                 run.frame[*place] = if unknown { Value::Null } else { Value::Bool(partners > 0) };
             }
-            (Kind::Single, Some(row)) => run.set(&self.places, &row),
+            (Kind::Single, Some(row)) => run.frame.set(&self.places, &row),
             (Kind::Left | Kind::Single, _) => self.places.iter().for_each(|&place| run.frame[place] = Value::Null),
             _ => {}
         }

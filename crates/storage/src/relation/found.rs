@@ -1,0 +1,98 @@
+//! A row that its primary key has found: pinned once, for whoever compares its key, asks whether it is there, reads it and changes it.
+
+use std::sync::Arc;
+
+use types::Value;
+
+use super::Relation;
+use super::live::View;
+use crate::RowId;
+use crate::body::Body;
+use crate::clock;
+use crate::index::{KeyPart, OneKey};
+use crate::sidecar::Sidecar;
+
+/// So many values of a row are fetched at once before they are read.
+const FETCHED: usize = 3;
+
+/// See the module.
+#[derive(Debug)]
+pub struct FoundRow {
+    id: RowId,
+    body: Arc<Body>,
+    /// What has changed in its chunk, if anything had when it was found.
+    sidecar: Option<Arc<Sidecar>>,
+}
+
+impl FoundRow {
+    /// Where it lies.
+    pub fn id(&self) -> RowId {
+        self.id
+    }
+
+    pub(super) fn sidecar(&self) -> Option<&Arc<Sidecar>> {
+        self.sidecar.as_ref()
+    }
+
+    fn is_alive(&self, view: &clock::View) -> bool {
+        self.sidecar.as_ref().is_none_or(|sidecar| sidecar.is_alive(self.id.offset(), view))
+    }
+
+    /// Calls `show` with the values of attributes as a view sees them, one after the other, as long as that says so. Nobody changes
+    /// the row meanwhile.
+    pub(crate) fn each_value(
+        &self,
+        view: &clock::View,
+        attributes: impl ExactSizeIterator<Item = usize> + Clone,
+        mut show: impl FnMut(Value) -> Option<()>,
+    ) -> Option<()> {
+        let (body, row) = (&self.body, self.id.offset());
+        if attributes.len() >= FETCHED {
+            body.fetch(attributes.clone(), row);
+        }
+        let seen = self.sidecar.as_ref().and_then(|sidecar| sidecar.seen(row, view));
+        let row_id = body.refs().len();
+        for attribute in attributes {
+            let seen = seen.as_ref().filter(|seen| seen.may_differ(attribute));
+            show(match seen.and_then(|seen| seen.find(attribute)) {
+                Some((values, at)) => crate::body::value(values, at, body.sql_type(attribute)),
+                None if attribute == row_id => Value::Int(self.id.to_bits() as i64),
+                None => body.value(attribute, row),
+            })?;
+        }
+        Some(())
+    }
+}
+
+impl Relation {
+    /// The row as it is now.
+    pub(crate) fn row_at(&self, id: RowId) -> FoundRow {
+        let (body, sidecar) = self.directory.get(id.chunk()).pin_changed();
+        FoundRow { id, body, sidecar }
+    }
+
+    /// Whether the row is among those that are visible, whatever has become of it since.
+    pub(super) fn has_row(&self, id: RowId, visible: &View) -> bool {
+        let rows = || visible.visible(id.chunk()).unwrap_or_else(|| self.directory.get(id.chunk()).closed_rows());
+        id.chunk() < visible.chunks && id.offset() < rows()
+    }
+
+    /// The row with these values of the primary key, in its order, among those that are visible: without any writer's lock.
+    ///
+    /// # Panics
+    /// If there is no primary key.
+    pub(crate) fn find_row(&self, key: &[KeyPart<'_>], visible: &View, view: &clock::View) -> Option<FoundRow> {
+        let index = self.index.as_ref().expect("a relation with a primary key");
+        let mut found = None;
+        // The index knows all rows, the view not all of them.
+        index.find_one(OneKey(key), &mut |id| {
+            let row = self.has_row(id, visible).then(|| self.row_at(id));
+            let is_it = |row: &FoundRow| {
+                OneKey(key).is_key_of(&row.body, self.schema.primary_key(), id.offset()) && row.is_alive(view)
+            };
+            found = row.filter(is_it);
+            found.is_some()
+        });
+        found
+    }
+}

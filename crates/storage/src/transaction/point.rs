@@ -1,0 +1,92 @@
+//! Statements that look at single rows. What one of them needs to see these is there for the next: nothing is registered, locked or
+//! counted a statement that the transaction as a whole has.
+
+use std::sync::{Arc, MutexGuard, Weak};
+
+use base::Result;
+use types::Value;
+
+use super::log::Transaction;
+use super::seen::Seen;
+use crate::clock::View;
+use crate::index::KeyPart;
+use crate::lock::lock;
+use crate::relation::{FoundRow, Relation};
+
+/// A relation, for a statement that looks at single rows of it.
+pub struct Point<'t> {
+    transaction: &'t Transaction,
+    seen: MutexGuard<'t, Seen>,
+    /// Which of the relations.
+    number: usize,
+}
+
+impl Transaction {
+    /// A relation whose rows are found by the primary key; none if it is gone, or has none, or some of its rows are the transaction's
+    /// own: a [`snapshot`](Self::snapshot) has these.
+    pub fn point(&self, relation: &Weak<Relation>) -> Option<Point<'_>> {
+        let is_it = |known: &Arc<Relation>| std::ptr::eq(Arc::as_ptr(known), relation.as_ptr());
+        if lock(&self.done).iter().any(|done| done.inserted.is_some() && is_it(&done.relation)) {
+            return None;
+        }
+        let mut seen = lock(&self.seen);
+        match &mut seen.view {
+            Some(view) => view.goes_to(self.statement()),
+            none => *none = Some(self.view()),
+        }
+        let known = seen.relations.iter().position(|(known, _)| is_it(known));
+        let number = match known {
+            Some(number) => number,
+            None => {
+                let relation = relation.upgrade().filter(|relation| !relation.schema().primary_key().is_empty())?;
+                let visible = relation.visible_at(seen.view.as_ref()?);
+                seen.relations.push((relation, visible));
+                seen.relations.len() - 1
+            }
+        };
+        Some(Point { transaction: self, seen, number })
+    }
+
+    /// Its moment is another one, or none.
+    pub(super) fn forget_seen(&self) {
+        *lock(&self.seen) = Seen::default();
+    }
+}
+
+impl Point<'_> {
+    fn view(&self) -> &View {
+        self.seen.view.as_ref().expect("a point has one")
+    }
+
+    /// The relation.
+    pub fn relation(&self) -> &Arc<Relation> {
+        &self.seen.relations[self.number].0
+    }
+
+    /// The row with these values of the primary key, in its order, if the statement sees one.
+    pub fn find(&self, key: &[KeyPart<'_>]) -> Option<FoundRow> {
+        let (relation, visible) = &self.seen.relations[self.number];
+        relation.find_row(key, visible, self.view())
+    }
+
+    /// Shows values of a row as [`Snapshot::each_value`](crate::Snapshot::each_value) does.
+    pub fn each_value(
+        &self,
+        row: &FoundRow,
+        attributes: impl ExactSizeIterator<Item = usize> + Clone,
+        show: impl FnMut(Value) -> Option<()>,
+    ) -> Option<()> {
+        row.each_value(self.view(), attributes, show)
+    }
+
+    /// Gives a row that was found new values, of the attributes' types, which are not of keys. Checks NOT NULL. After an error the
+    /// statement has to be rolled back.
+    pub fn update(&self, row: &FoundRow, values: &[(usize, &Value)]) -> Result<()> {
+        self.transaction.update_found(self.relation(), row, values, self.view())
+    }
+
+    /// Deletes a row that was found. After an error the statement has to be rolled back.
+    pub fn delete(&self, row: &FoundRow) -> Result<()> {
+        self.transaction.delete_found(self.relation(), row, self.view())
+    }
+}
