@@ -26,7 +26,7 @@ const GAP: usize = 16;
 /// Free bytes that are worth giving back while others come and go.
 const MUCH: usize = 16 << 20;
 
-/// More free bytes than these go back in a pause though somebody may come back; those of tables that are made again are fewer.
+/// So many free bytes stay in a pause if somebody may come back, or twice what was needed since the last one.
 const KEPT: usize = 128 << 20;
 
 /// Bytes that are free while the system has memory there.
@@ -136,7 +136,7 @@ fn tidy(moment: Moment) {
     let settled = least.min(before);
     let gives_back = match moment {
         Moment::Rest => true,
-        Moment::Idle => free > KEPT,
+        Moment::Idle => free > KEPT.max(2 * needed()),
         Moment::Look | Moment::Busy => settled >= MUCH && settled >= free / 2,
     };
     if gives_back {
@@ -144,6 +144,8 @@ fn tidy(moment: Moment) {
     }
     if matches!(moment, Moment::Idle | Moment::Rest) {
         LEAST_SINCE_PAUSE.store(stale_bytes(), Ordering::Relaxed);
+        // What was free all the pause long has not been so for two looks of those who come now.
+        LEAST.iter().for_each(|least| least.store(0, Ordering::Relaxed));
     }
 }
 

@@ -4,7 +4,7 @@
 //!
 //! Whoever comes back for as much within ten seconds will likely do so again, and waited for pages that the system had to
 //! clear. From then on a pause leaves what queries come back for, until one lasts for ten seconds, tables have grown in
-//! between, as what has loaded them is needed no more, or a database is closed.
+//! between, as what has loaded them is needed no more, or a database is closed: of tables that are made and dropped again and again, too.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
@@ -21,7 +21,7 @@ const LOOKS: u32 = 40;
 
 /// So many bytes that were freed for good go back at once. The next table may want fewer again.
 const MUCH: usize = 256 << 20;
-/// Tables have grown if they have so many bytes more.
+/// Tables have grown if they have so many bytes more, and more than a quarter of what they had: columns change their forms.
 const GROWTH: usize = 32 << 20;
 /// Fewer bytes are not worth waiting for whoever may come back for them.
 const WORTH: usize = 16 << 20;
@@ -160,7 +160,8 @@ pub(super) fn note_brought(bytes: usize) {
 fn have_grown() -> bool {
     let [now, before] = &TABLES;
     let now = now.load(Ordering::Relaxed);
-    now > before.swap(now, Ordering::Relaxed) + GROWTH
+    let before = before.swap(now, Ordering::Relaxed);
+    now > before + GROWTH.max(before / 4)
 }
 
 /// Has a thread give back what the owner has, until nothing happens any more.
@@ -211,7 +212,9 @@ fn look() {
             // It is said before it is done, so a look later.
             if freed {
                 FREED.store(0, Ordering::Relaxed);
-                give_back_allocated();
+                if !AWAITS.load(Ordering::Relaxed) {
+                    give_back_allocated();
+                }
             }
             freed = FREED.load(Ordering::Relaxed) >= MUCH;
             continue;

@@ -150,8 +150,7 @@ fn tidy(moment: Moment) {
     let lists = 0..LISTS;
     match moment {
         Moment::Look => {}
-        Moment::Busy => lists.for_each(|list| give_back(list, |spare| spare.needed().max(FLOOR))),
-        Moment::Idle => lists.for_each(|list| give_back(list, |_| FLOOR)),
+        Moment::Busy | Moment::Idle => lists.for_each(|list| give_back(list, |spare| spare.needed().max(FLOOR))),
         Moment::Rest => lists.for_each(|list| give_back(list, |_| REST)),
     }
 }
