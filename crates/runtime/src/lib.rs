@@ -25,6 +25,7 @@
 //! worker; every finalisation is morsels.
 
 pub mod abi;
+mod again;
 mod bits;
 pub mod build_keys;
 mod distinct;

@@ -1,11 +1,13 @@
 //! Calls of SQL functions through boxed values, and casts that need none.
 
+use base::ids::Id;
 use base::{Error, Result};
 use functions::{Call, ScalarFunction};
 use pipeline::ir::{Site, SiteId, SiteKind};
 use types::ops::{cast, date, json, like};
 use types::{Physical, SqlType, Str, Value};
 
+use crate::again::{Known, MOST_TEXTS, Made};
 use crate::params::check_type;
 use crate::remembered::is_worth_it;
 use crate::slot::{Slot, slot_of, value_of};
@@ -13,6 +15,10 @@ use crate::worker::{Shared, Worker};
 
 /// Most bytes of a text that is taken for a plain number.
 const PLAIN: usize = 18;
+/// Most bytes of a text that is remembered.
+const MOST_REMEMBERED: usize = 256;
+/// Numbers of sites, where others are those of functions.
+const OF_SITES: u32 = 1 << 31;
 const MICROS_PER_DAY: i64 = 86_400_000_000;
 
 /// Runs a call at a site: its value, and whether that is NULL.
@@ -37,6 +43,36 @@ pub(crate) unsafe fn run(worker: &mut Worker, id: SiteId, args: *const Slot) -> 
             return text.map(|text| (Slot::str(text), false));
         }
     }
+    if !is_of_texts(site) {
+        // SAFETY: as the caller promises.
+        return unsafe { run_anew(worker, (site, id), args) };
+    }
+    // SAFETY: as the caller promises. An inline text lies in the argument's slot, not in a copy.
+    let text = |at: usize| unsafe { (*args.add(at).cast::<Str>()).as_str() };
+    let all: [&str; MOST_TEXTS] = std::array::from_fn(|at| if at < site.arguments.len() { text(at) } else { "" });
+    let texts = &all[..site.arguments.len()];
+    match worker.inner.again.look_up(OF_SITES | id.index() as u32, texts) {
+        Known::Result(Made::Value(slot, null)) => Ok((slot, null)),
+        Known::Place(place) => {
+            // SAFETY: as the caller promises.
+            let (slot, null) = unsafe { run_anew(worker, (site, id), args) }?;
+            let is_text = site.result.physical() == Physical::Str && !null;
+            let result = if is_text { kept(worker, Some(slot.as_str()))? } else { Some(Made::Value(slot, null)) };
+            if let Some(result) = result {
+                worker.inner.again.keep(place, texts, result);
+            }
+            Ok((slot, null))
+        }
+        // SAFETY: as the caller promises.
+        Known::Nothing | Known::Result(Made::Argument) => unsafe { run_anew(worker, (site, id), args) },
+    }
+}
+
+/// Runs a call whose result is not remembered by its texts.
+///
+/// # Safety
+/// As of [`run`].
+unsafe fn run_anew(worker: &mut Worker, (site, id): (&Site, SiteId), args: *const Slot) -> Result<(Slot, bool)> {
     if !is_worth_it(site) {
         // SAFETY: as the caller promises.
         let argument = |at: usize| unsafe { value_of(*args.add(at), site.arguments[at]) };
@@ -68,6 +104,23 @@ pub(crate) unsafe fn run(worker: &mut Worker, id: SiteId, args: *const Slot) -> 
     };
     worker.inner.put_memory(id, memory);
     Ok(found)
+}
+
+/// Whether it is a call of texts alone that gives the same each time.
+fn is_of_texts(site: &Site) -> bool {
+    let is_pure = !matches!(&site.kind, SiteKind::Scalar(function) if function.is_volatile());
+    let is_text = |of: &SqlType| of.physical() == Physical::Str;
+    is_pure && (1..=MOST_TEXTS).contains(&site.arguments.len()) && site.arguments.iter().all(is_text)
+}
+
+/// A text that a call has made, where it lives as long as the worker; none if it is too long to be remembered. Without one it is the first
+/// argument.
+pub(crate) fn kept(worker: &mut Worker, made: Option<Str>) -> Result<Option<Made>> {
+    Ok(match made {
+        None => Some(Made::Argument),
+        Some(text) if text.len() <= MOST_REMEMBERED => Some(Made::Value(Slot::str(worker.keep_text(text)?), false)),
+        Some(_) => None,
+    })
 }
 
 /// The value of a call.

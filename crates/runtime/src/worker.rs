@@ -13,6 +13,7 @@ use pipeline::ir::{Site, SiteId, StateId};
 use scheduler::EachWorker;
 use types::Str;
 
+use crate::again::Again;
 use crate::lists::Lists;
 use crate::params::Params;
 use crate::remembered::Memory;
@@ -72,6 +73,8 @@ pub struct WorkerState {
     pub(crate) lists: Lists,
     /// What is remembered of each site.
     sites: Vec<Memory>,
+    /// What functions have made of texts.
+    pub(crate) again: Again,
     /// Text of the running morsel.
     passing: Option<Area>,
     /// By stage of a batch that may pause: where the text begins that was made since its generator did; none: all of it.
@@ -186,6 +189,7 @@ impl Worker {
             made: String::new(),
             lists: Lists::default(),
             sites: Vec::new(),
+            again: Again::default(),
             passing: None,
             marks: Vec::new(),
             keep: Area::new(shared.budget.clone(), "aggregation"),

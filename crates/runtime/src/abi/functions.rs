@@ -17,6 +17,7 @@ use types::ops::{date, decimal, string};
 
 use super::lists;
 use super::{AbiFn, Slot, Worker};
+use crate::again::{Known, Made};
 use crate::distinct::Distinct;
 use crate::group::GroupLocal;
 use crate::limit::LimitLocal;
@@ -233,11 +234,16 @@ functions! {
             Some(Typed::Test(f)) => Slot::bool(f(text(0), text(1))),
             Some(Typed::Text(short, f)) => match short(args.str(0)) {
                 Some(text) => Slot::str(text),
-                None => made(worker, || args.slot(0), |to| f(text(0), to))?,
+                None => made(worker, function, [text(0)], |to| f(text(0), to))?.unwrap_or_else(|| args.slot(0)),
             },
-            Some(Typed::TextOfTexts(f)) => made(worker, || args.slot(0), |to| f(text(0), text(1), text(2), to))?,
+            Some(Typed::TextOfTexts(f)) => {
+                let texts = [text(0), text(1), text(2)];
+                made(worker, function, texts, |to| f(texts[0], texts[1], texts[2], to))?.unwrap_or_else(|| args.slot(0))
+            }
             Some(Typed::TextOfFour(f)) => {
-                made(worker, || args.slot(0), |to| f(text(0), text(1), text(2), text(3), to))?
+                let texts = [text(0), text(1), text(2), text(3)];
+                let make = |to: &mut String| f(texts[0], texts[1], texts[2], texts[3], to);
+                made(worker, function, texts, make)?.unwrap_or_else(|| args.slot(0))
             }
             Some(Typed::PartByText(f)) => part(f(text(0), text(1))),
             Some(Typed::PartByNumber(f)) => part(f(text(0), number(1))),
@@ -442,15 +448,28 @@ fn part(text: &str) -> Slot {
     Slot::str(Str::new(text.as_bytes()))
 }
 
-/// What a function makes of a text: the argument itself, where it says that nothing changes. That is not read before: its
+/// What a function makes of texts, unless it has made that before; none: the first argument itself. That is not read before: its
 /// words were written one by one a moment ago, and both at once come only after they have reached the cache.
 #[inline(always)]
-fn made(
+fn made<const N: usize>(
     worker: &mut Worker,
-    argument: impl FnOnce() -> Slot,
+    function: u64,
+    texts: [&str; N],
     make: impl FnOnce(&mut String) -> Result<bool>,
-) -> Result<Slot> {
-    Ok(worker.make(make)?.map_or_else(argument, Slot::str))
+) -> Result<Option<Slot>> {
+    let text = match worker.inner.again.look_up(function as u32, &texts) {
+        Known::Result(Made::Argument) => None,
+        Known::Result(Made::Value(text, _)) => return Ok(Some(text)),
+        Known::Nothing => worker.make(make)?,
+        Known::Place(place) => {
+            let text = worker.make(make)?;
+            if let Some(result) = sites::kept(worker, text)? {
+                worker.inner.again.keep(place, &texts, result);
+            }
+            text
+        }
+    };
+    Ok(text.map(Slot::str))
 }
 
 /// What a function finds in a text, then whether it is NULL.
