@@ -2,6 +2,7 @@
 
 use base::{Random, Result, SqlState};
 use engine::{Database, Session};
+use types::ops::array;
 use types::{SqlType, Value};
 
 use super::Scale;
@@ -100,8 +101,9 @@ impl Terminal {
         }
         let mut given = [w, d, c].map(integer).to_vec();
         given.extend(lists.map(|list| {
-            let list: Vec<String> = list.iter().map(i64::to_string).collect();
-            (Value::str(format!("{{{}}}", list.join(","))), SqlType::Text)
+            let list: Vec<Value> = list.into_iter().map(Value::Int).collect();
+            let list = array::encode(&list, SqlType::Integer).expect("a list of integers");
+            (list, SqlType::array_of(SqlType::Integer))
         }));
         given.push(NOW);
         given
