@@ -1,4 +1,5 @@
-//! What functions have made of texts that come again, as those of a dictionary do: it is made once, by each worker.
+//! What functions have made of texts that come again, as those of a dictionary do: it is made once, by each worker. What a site is given
+//! besides, `remembered` remembers.
 
 use types::ops::hash::{combine, hash_str};
 
@@ -10,6 +11,8 @@ const REMEMBERED: usize = 1024;
 const LONGEST: usize = 128;
 /// Most arguments.
 pub(crate) const MOST_TEXTS: usize = 4;
+/// So many calls are not worth the memory.
+const WORTH: u32 = 64;
 /// After so many calls, half of which were not remembered, no more are looked up.
 const TRIAL: u32 = 1024;
 
@@ -76,15 +79,21 @@ impl Again {
 
     fn search(&mut self, number: u32, texts: &[&str]) -> Known {
         let function = self.functions.iter().position(|calls| calls.number == number).unwrap_or_else(|| {
-            let places = (0..REMEMBERED).map(|_| None).collect();
-            self.functions.push(Calls { number, places, asked: 0, found: 0 });
+            self.functions.push(Calls { number, places: Box::default(), asked: 0, found: 0 });
             self.functions.len() - 1
         });
         let calls = &mut self.functions[function];
         calls.asked = calls.asked.saturating_add(1);
         if calls.asked >= TRIAL && calls.found < calls.asked / 2 {
             self.given_up.push(number);
+            calls.places = Box::default();
             return Known::Nothing;
+        }
+        if calls.asked < WORTH {
+            return Known::Nothing;
+        }
+        if calls.places.is_empty() {
+            calls.places = (0..REMEMBERED).map(|_| None).collect();
         }
         if texts.len() > MOST_TEXTS || texts.iter().map(|text| text.len()).sum::<usize>() > LONGEST {
             return Known::Nothing;
@@ -150,6 +159,9 @@ mod tests {
             (3, &[""]),
             (3, &["x", "", "y", ""]),
         ];
+        for number in 1..4 {
+            (1..WORTH).for_each(|_| assert_eq!(asked(&mut again, number, &["first"], 0), None));
+        }
         for round in 0..3 {
             for (at, (number, texts)) in calls.into_iter().enumerate() {
                 let expected = (round > 0).then(|| Made::Value(Slot::integer(at as i128), false));

@@ -4,7 +4,8 @@
 //!
 //! Whoever comes back for as much within ten seconds will likely do so again, and waited for pages that the system had to
 //! clear. From then on a pause leaves what queries come back for, until one lasts for ten seconds, tables have grown in
-//! between, as what has loaded them is needed no more, or a database is closed: of tables that are made and dropped again and again, too.
+//! between, as what has loaded them is needed no more, or a database is closed. That is so of
+//! tables that are made and dropped again and again, too.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};

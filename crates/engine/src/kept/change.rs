@@ -43,7 +43,7 @@ impl ShortChange {
     /// Whether one that is alone needs no validation: whoever reads the row that it writes, and no other, is serializable by its
     /// snapshot.
     pub fn is_serializable(&self) -> bool {
-        let reads_own = self.source.is_of_one_row() && self.kind != ChangeKind::Insert;
+        let reads_own = self.source.is_of_key() && self.kind != ChangeKind::Insert;
         reads_own || self.source.reads_nothing()
     }
 

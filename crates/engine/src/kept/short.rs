@@ -199,8 +199,8 @@ impl Short {
     }
 
     /// Whether all that it reads is at most one row, by its primary key.
-    pub fn is_of_one_row(&self) -> bool {
-        self.root.is_of_one_row()
+    pub fn is_of_key(&self) -> bool {
+        self.root.is_of_key()
     }
 
     /// Whether it reads no table.
@@ -324,11 +324,11 @@ impl Short {
 }
 
 impl Step {
-    fn is_of_one_row(&self) -> bool {
+    /// Whether all that it reads is at most one row, by its primary key.
+    fn is_of_key(&self) -> bool {
         match self {
-            Self::Values { .. } => true,
             Self::Scan(access) => access.key.is_some(),
-            Self::Filter { input, .. } | Self::Map { input, .. } => input.is_of_one_row(),
+            Self::Filter { input, .. } | Self::Map { input, .. } => input.is_of_key(),
             _ => false,
         }
     }

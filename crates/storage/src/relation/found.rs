@@ -40,7 +40,7 @@ impl FoundRow {
 
     /// Calls `show` with the values of attributes as a view sees them, one after the other, as long as that says so. Nobody changes
     /// the row meanwhile.
-    pub(crate) fn each_value(
+    pub fn each_value(
         &self,
         view: &clock::View,
         attributes: impl ExactSizeIterator<Item = usize> + Clone,

@@ -129,17 +129,6 @@ impl Snapshot {
         self.relation.row_at(id)
     }
 
-    /// Calls `show` with the values of attributes of a row, one after the other, as long as that says so. Nobody changes the row
-    /// meanwhile.
-    pub fn each_value(
-        &self,
-        row: &FoundRow,
-        attributes: impl ExactSizeIterator<Item = usize> + Clone,
-        show: impl FnMut(Value) -> Option<()>,
-    ) -> Option<()> {
-        row.each_value(&self.view, attributes, show)
-    }
-
     /// The rows that have these values of the primary key, by the relation's index: without any writer's lock.
     ///
     /// # Panics
@@ -161,7 +150,7 @@ impl Snapshot {
     }
 
     /// Who sees them.
-    pub(crate) fn view(&self) -> &clock::View {
+    pub fn view(&self) -> &clock::View {
         &self.view
     }
 

@@ -54,7 +54,8 @@ impl Transaction {
 }
 
 impl Point<'_> {
-    fn view(&self) -> &View {
+    /// What the statement sees.
+    pub fn view(&self) -> &View {
         self.seen.view.as_ref().expect("a point has one")
     }
 
@@ -67,16 +68,6 @@ impl Point<'_> {
     pub fn find(&self, key: &[KeyPart<'_>]) -> Option<FoundRow> {
         let (relation, visible) = &self.seen.relations[self.number];
         relation.find_row(key, visible, self.view())
-    }
-
-    /// Shows values of a row as [`Snapshot::each_value`](crate::Snapshot::each_value) does.
-    pub fn each_value(
-        &self,
-        row: &FoundRow,
-        attributes: impl ExactSizeIterator<Item = usize> + Clone,
-        show: impl FnMut(Value) -> Option<()>,
-    ) -> Option<()> {
-        row.each_value(self.view(), attributes, show)
     }
 
     /// Gives a row that was found new values, of the attributes' types, which are not of keys. Checks NOT NULL. After an error the

@@ -92,7 +92,7 @@ fn change_found(
     let Value::Int(key) = row[0] else { unreachable!("a key") };
     let found = point.find(&[KeyPart::I64(key)]).expect("it is there");
     let mut seen = Vec::new();
-    point.each_value(&found, 0..3, |value| {
+    found.each_value(point.view(), 0..3, |value| {
         seen.push(value);
         Some(())
     });

@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use storage::index::{KeyPart, RowOrder};
 use storage::relation::{Few, FirstRows, FoundRow, IndexedRows};
-use storage::{Comparison, RowId, ScanOp, ScanPredicate};
+use storage::transaction::{Reads, View};
+use storage::{Comparison, Relation, RowId, ScanOp, ScanPredicate};
 use types::{SqlType, Value};
 
 use super::frame::{Formula, Frame};
@@ -156,12 +157,8 @@ impl Access {
     pub fn each<'r>(&self, run: &mut Run<'r>, out: Out<'_, 'r>) -> On {
         if self.key.is_some() {
             let found = self.find(run, |key| run.snapshots[self.table].find_one(key))?;
-            match (run.reads, &found) {
-                (Some(reads), Some(row)) => {
-                    reads.note_row(run.snapshots[self.table].relation(), row.id(), &self.stored);
-                }
-                (Some(_), None) => self.note(run, &self.predicates(run)?),
-                (None, _) => {}
+            if let Some(reads) = run.reads {
+                self.note_found(reads, run.snapshots[self.table].relation(), found.as_ref(), run)?;
             }
             let Some(row) = found else { return Some(true) };
             return self.show(Some(&row), self.is_told(), run, out);
@@ -201,20 +198,41 @@ impl Access {
 
     /// Shows a row; none: nothing of it is read.
     fn show<'r>(&self, row: Option<&FoundRow>, is_told: bool, run: &mut Run<'r>, out: Out<'_, 'r>) -> On {
-        let (read, predicates) = self.to_read(is_told);
         run.look()?;
+        let Run { snapshots, frame, .. } = &mut *run;
+        let is_it = self.read(row, snapshots[self.table].view(), is_told, frame)?;
+        run.is_told = is_told && self.read_if_told.is_some();
+        if is_it { out(run) } else { Some(true) }
+    }
+
+    /// Puts what is read of a row into the frame, and says whether it is one that is asked for.
+    pub fn read(&self, row: Option<&FoundRow>, view: &View, is_told: bool, frame: &mut Frame) -> Option<bool> {
+        let (read, predicates) = self.to_read(is_told);
         if let Some(row) = row {
-            let Run { snapshots, frame, .. } = &mut *run;
             let mut places = read.iter().map(|(_, place)| *place);
             let attributes = read.iter().map(|(attribute, _)| *attribute);
-            snapshots[self.table].each_value(row, attributes, |value| frame.put(places.next()?, value))?;
+            row.each_value(view, attributes, |value| frame.put(places.next()?, value))?;
         }
-        run.is_told = is_told && self.read_if_told.is_some();
-        if run.is_true(predicates)? { out(run) } else { Some(true) }
+        frame.is_true(predicates)
+    }
+
+    /// Notes what a lookup of the primary key has read.
+    pub fn note_found(
+        &self,
+        reads: &Reads,
+        relation: &Arc<Relation>,
+        found: Option<&FoundRow>,
+        frame: &Frame,
+    ) -> Option<()> {
+        match found {
+            Some(row) => reads.note_row(relation, row.id(), &self.stored),
+            None => reads.note(relation, &self.predicates(frame)?, self.stored.iter().copied()),
+        }
+        Some(())
     }
 
     /// Which attributes are read, and what is asked of them, if the index tells all that it is asked, or not.
-    pub fn to_read(&self, is_told: bool) -> (&[(usize, Place)], &[Formula]) {
+    fn to_read(&self, is_told: bool) -> (&[(usize, Place)], &[Formula]) {
         let told = self.read_if_told.as_deref().filter(|_| is_told);
         told.map_or((&self.read[..], &self.predicates[..]), |read| (read, &[]))
     }
@@ -226,7 +244,7 @@ impl Access {
     }
 
     /// What its indexes are asked for.
-    pub fn predicates(&self, frame: &Frame) -> Option<Arc<[ScanPredicate]>> {
+    fn predicates(&self, frame: &Frame) -> Option<Arc<[ScanPredicate]>> {
         self.asked.iter().map(|asked| asked.predicate(frame)).collect()
     }
 

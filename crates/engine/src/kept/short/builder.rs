@@ -104,8 +104,8 @@ impl<'p> Builder<'p> {
         let output = output.collect::<Option<Vec<Place>>>()?;
         let is_once = |(at, place): (usize, &Place)| !output[..at].contains(place);
         Some(Short {
-            is_taken: root.is_of_one_row() && output.iter().enumerate().all(is_once),
-            is_of_one: root.is_of_one() && builder.relations.len() <= 1,
+            is_taken: (root.is_of_key() || root.rows_given().is_some()) && output.iter().enumerate().all(is_once),
+            is_of_one: root.is_of_key() || root.rows_given() == Some(1),
             root,
             types,
             output,

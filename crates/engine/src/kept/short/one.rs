@@ -58,16 +58,6 @@ impl<'t> OneRow<'t> {
 }
 
 impl Step {
-    /// Whether it is one of at most one row.
-    pub(super) fn is_of_one(&self) -> bool {
-        match self {
-            Self::Values { rows, .. } => rows.len() == 1,
-            Self::Scan(access) => access.key.is_some(),
-            Self::Filter { input, .. } | Self::Map { input, .. } => input.is_of_one(),
-            _ => false,
-        }
-    }
-
     /// Puts the row into the frame; false if there is none.
     fn one(&self, run: &mut OneRow<'_>) -> Option<bool> {
         match self {
@@ -80,23 +70,13 @@ impl Step {
             Self::Scan(access) => {
                 let point = run.point.as_ref()?;
                 let found = access.find(&run.frame, |key| point.find(key))?;
-                let Some(row) = found else {
-                    if let Some(reads) = &run.reads {
-                        reads.note(point.relation(), &access.predicates(&run.frame)?, access.stored.iter().copied());
-                    }
-                    return Some(false);
-                };
                 if let Some(reads) = &run.reads {
-                    reads.note_row(point.relation(), row.id(), &access.stored);
+                    access.note_found(reads, point.relation(), found.as_ref(), &run.frame)?;
                 }
-                let (read, predicates) = access.to_read(access.is_told());
-                let (frame, mut places) = (&mut run.frame, read.iter().map(|(_, place)| *place));
-                let attributes = read.iter().map(|(attribute, _)| *attribute);
-                if !read.is_empty() {
-                    point.each_value(&row, attributes, |value| frame.put(places.next()?, value))?;
-                }
+                let Some(row) = found else { return Some(false) };
+                let is_it = access.read(Some(&row), point.view(), access.is_told(), &mut run.frame)?;
                 run.found = Some(row);
-                run.frame.is_true(predicates)
+                Some(is_it)
             }
             Self::Filter { input, predicates } => Some(input.one(run)? && run.frame.is_true(predicates)?),
             Self::Map { input, columns } => {
