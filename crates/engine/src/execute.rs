@@ -10,6 +10,7 @@ mod index_join;
 mod lookup;
 mod narrow;
 mod need;
+mod pass_over;
 mod phases;
 mod rounds;
 mod rows;

@@ -247,6 +247,11 @@ impl QueryContext {
         self.states[state.index()].threshold()
     }
 
+    /// Whether so many rows, which all come before its offset, need not come to a sort.
+    pub fn pass_over(&self, state: StateId, rows: u64) -> bool {
+        self.states[state.index()].pass_over(rows)
+    }
+
     /// Lets a state look at the rows of a worker, between two batches of it.
     pub fn look(&self, state: StateId, worker: usize) -> Result<()> {
         self.states[state.index()].look(worker)

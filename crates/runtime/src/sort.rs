@@ -44,6 +44,7 @@ mod ties;
 mod top;
 
 use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use base::memory::{Buffer, Reservation};
@@ -94,6 +95,8 @@ pub(crate) struct Sort {
     partition: usize,
     offset: u64,
     limit: Option<u64>,
+    /// Rows before the offset that do not come.
+    passed_over: AtomicU64,
     budget: Budget,
     /// The numbers of leading keys for which it is asked where they change, and the answer.
     begins_of: Box<[usize]>,
@@ -121,6 +124,8 @@ enum Step {
 struct Then(Box<Rest>);
 
 type Rest = dyn FnOnce(&Finalisation<'_>) -> Result<Step> + Send;
+/// The beginning of an exchange that keeps everything.
+type Again = dyn FnOnce(&Finalisation<'_>) -> Arc<dyn Deal> + Send;
 
 impl std::fmt::Debug for Then {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -156,6 +161,7 @@ impl Sort {
             partition,
             offset,
             limit,
+            passed_over: AtomicU64::new(0),
             budget: budget.clone(),
             begins_of: Box::default(),
             begins: OnceLock::new(),
@@ -182,7 +188,8 @@ impl Sort {
             return 0..usize::MAX;
         }
         let place = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
-        place(self.offset)..self.limit.map_or(usize::MAX, |limit| place(self.offset.saturating_add(limit)))
+        let offset = self.offset - self.passed_over.load(Ordering::Relaxed);
+        place(offset)..self.limit.map_or(usize::MAX, |limit| place(offset.saturating_add(limit)))
     }
 
     fn progress(&self) -> MutexGuard<'_, Finalised> {
@@ -207,6 +214,12 @@ impl State for Sort {
             stretches.note(worker, &self.rows);
         }
         Ok(())
+    }
+
+    fn pass_over(&self, rows: u64) -> bool {
+        assert!(self.partition == 0 && rows <= self.offset, "only what comes before the offset may be missing");
+        self.passed_over.store(rows, Ordering::Relaxed);
+        true
     }
 
     fn threshold(&self) -> Option<&Threshold> {
@@ -439,14 +452,29 @@ impl Finalisation<'_> {
         let rows: usize = pieces.iter().map(Segment::rows).sum();
         // Items, and what is left of them when they are sorted: the words or the address.
         charged.resize(rows * 8 * if whole { 2 * words } else { words + 2 })?;
-        let exchange = exchange::exchange((words, whole), pieces, order, coder, &separators);
+        let begin = move |f: &Finalisation<'_>, wanted: &Range<usize>| {
+            let keep = exchange::wanted_ranges(rows, wanted, separators.len());
+            exchange::exchange((words, whole), pieces.clone(), &f.sort.order, coder.clone(), &separators, keep)
+        };
+        let exchange = begin(self, &self.sort.wanted());
+        Ok(self.deal_out(exchange, charged, Some(Box::new(move |f| begin(f, &(0..rows))))))
+    }
+
+    /// Deals out, `again` if not all was kept that is wanted.
+    fn deal_out(&self, exchange: Arc<dyn Deal>, charged: Reservation, again: Option<Box<Again>>) -> Step {
         let dealing = exchange.clone();
-        Ok(self.phase(
+        self.phase(
             "deal out",
             exchange.pieces(),
             move |_, piece, steps| dealing.deal(piece, steps),
-            move |f| Ok(f.sort_ranges(exchange, charged)),
-        ))
+            move |f| match again {
+                Some(again) if !exchange.has_kept(&f.sort.wanted()) => {
+                    drop(exchange);
+                    Ok(f.deal_out(again(f), charged, None))
+                }
+                _ => Ok(f.sort_ranges(exchange, charged)),
+            },
+        )
     }
 
     fn sort_ranges(&self, exchange: Arc<dyn Deal>, charged: Reservation) -> Step {

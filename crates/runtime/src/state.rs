@@ -47,6 +47,11 @@ pub(crate) trait State: Debug + Send + Sync {
         None
     }
 
+    /// So many of its first rows do not come to it, if that is all right: whose they are asks, before the first one comes.
+    fn pass_over(&self, rows: u64) -> bool {
+        rows == 0
+    }
+
     /// Lets it look at the rows of a worker, between two batches of it.
     fn look(&self, worker: usize) -> Result<()> {
         let _ = worker;

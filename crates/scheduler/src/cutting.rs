@@ -160,6 +160,42 @@ impl Slice {
     }
 }
 
+/// A slice that is asked about more often than the clock should be read, which takes as long as adding up a hundred numbers.
+#[derive(Clone, Copy, Debug)]
+pub struct Glances {
+    slice: Slice,
+    /// When the clock was read last, how many questions were then left unasked until the next time, and how many still are.
+    last: Duration,
+    between: u32,
+    left: u32,
+}
+
+impl Glances {
+    /// As long as it takes until the clock is read again, about.
+    const APART: Duration = Duration::from_micros(10);
+    /// No more questions than this in between, as what comes next may take longer.
+    const MOST: u32 = 15;
+
+    /// At a slice that has begun now.
+    pub fn at(slice: Slice) -> Self {
+        Self { slice, last: Duration::ZERO, between: 0, left: 0 }
+    }
+
+    /// Whether it is time to yield, as far as one knows.
+    #[inline]
+    pub fn is_over(&mut self) -> bool {
+        if self.left > 0 {
+            self.left -= 1;
+            return false;
+        }
+        let now = self.slice.begin.elapsed();
+        let each = (now - self.last) / (self.between + 1);
+        self.between = (Self::APART.as_nanos() / each.as_nanos().max(1)).min(Self::MOST.into()) as u32;
+        (self.last, self.left) = (now, self.between);
+        now >= self.slice.length
+    }
+}
+
 /// The rows of many pieces (chunks, blocks, runs) as one range of numbers: prefix sums of their sizes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Offsets(Vec<u64>);
@@ -260,6 +296,20 @@ mod tests {
         assert_eq!(from(3), [3..8, 8..9]);
         assert_eq!(from(4), [4..8, 8..9]);
         assert_eq!(from(9), []);
+    }
+
+    #[test]
+    fn slow_work_looks_at_the_clock_each_time() {
+        let begin = Instant::now();
+        let mut glances = Glances::at(Slice { begin, length: Duration::from_millis(2) });
+        let mut asked = 0;
+        while !glances.is_over() {
+            std::thread::sleep(Duration::from_micros(100));
+            asked += 1;
+        }
+        assert!(begin.elapsed() >= Duration::from_millis(2) && asked <= 20 + 2 * Glances::MOST, "{asked}");
+        let mut over = Glances::at(Slice { begin, length: Duration::ZERO });
+        assert!((0..=Glances::MOST).any(|_| over.is_over()));
     }
 
     #[test]

@@ -72,7 +72,7 @@ mod worker;
 
 use base::cancel;
 pub use cancel::{CancelToken, canceled};
-pub use cutting::{Cutting, Division, MORSEL_ROWS, Offsets, SLICE, STEPS, Slice, Strategy};
+pub use cutting::{Cutting, Division, Glances, MORSEL_ROWS, Offsets, SLICE, STEPS, Slice, Strategy};
 pub use duty::{WorkerReport, WorkerState};
 pub use each_worker::EachWorker;
 pub use handle::{JobHandle, JobProgress, StageReport, Waker};

@@ -155,9 +155,22 @@ impl ChunkReader {
         self.select(rows, predicates, scratch, out, false)
     }
 
-    /// How many rows [`scan`](Self::scan) would write; of `out` it makes what use it likes.
+    /// How many of `rows`, of which there may be any number, [`scan`](Self::scan) would write; of `out`, with room for a
+    /// [`WINDOW`], it makes what use it likes.
     pub fn count(&self, rows: Range<usize>, predicates: &Applicable, scratch: &mut Scratch, out: &mut [u32]) -> usize {
-        self.select(rows, predicates, scratch, out, true)
+        assert!(rows.start <= rows.end && rows.end <= self.rows);
+        if let ([one], [], None) = (&predicates.direct[..], &predicates.late[..], &predicates.of_changed) {
+            let column = predicates.columns.as_deref().unwrap_or(self.body.refs())[one.attribute];
+            assert!(!column.data.is_null() && self.cells_are(one));
+            // SAFETY: an array of at least `self.rows` published rows of what the predicate is asked of, and pinned.
+            if let Some(count) = unsafe { scan::count_dense(one, column, rows.clone()) } {
+                return count;
+            }
+        }
+        // Of a chunk that was changed, batches stay within windows.
+        let next = |from: usize| ((from / WINDOW + 1) * WINDOW).min(rows.end);
+        let starts = std::iter::successors(Some(rows.start), |&from| Some(next(from)).filter(|&from| from < rows.end));
+        starts.map(|from| self.select(from..next(from), predicates, scratch, out, true)).sum()
     }
 
     #[inline]

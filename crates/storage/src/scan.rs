@@ -74,6 +74,20 @@ pub(crate) unsafe fn count(
     }
 }
 
+/// How many of any number of rows a single predicate that is evaluated by masks holds for; none if this one is not.
+///
+/// # Safety
+/// As [`select`].
+pub(crate) unsafe fn count_dense(predicate: &ScanPredicate, column: ColumnRef, rows: Range<usize>) -> Option<usize> {
+    let level = level();
+    let count = |begin: usize| {
+        let rows = MAX_BATCH.min(rows.end - begin);
+        // SAFETY: as promised by the caller, and with what the processor has.
+        unsafe { dense::and(level, &mut Bits::all(rows), predicate, column, begin, rows) }
+    };
+    predicate.is_dense().then(|| rows.clone().step_by(MAX_BATCH).map(count).sum())
+}
+
 /// # Safety
 /// As [`select`]; the processor has what `level` says.
 unsafe fn select_with(

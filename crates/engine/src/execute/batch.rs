@@ -14,7 +14,7 @@ use runtime::abi::{BATCH, Batch, ColumnRef, Worker};
 use runtime::query::{Suspended, WorkerGuard};
 use runtime::vectors::{self, VectorPlan, VectorValues};
 use scheduler::{
-    Claim, Cutting, Division, EachWorker, Morsel, MorselRanges, Progress, Slice, Strategy, Wanted, WorkerId,
+    Claim, Cutting, Division, EachWorker, Glances, Morsel, MorselRanges, Progress, Slice, Strategy, Wanted, WorkerId,
 };
 use storage::{Applicable, ChunkReader, ScanPredicate, Scratch, Texts};
 
@@ -178,11 +178,13 @@ impl Feed {
         guard.begin_morsel(first + morsel.begin..first + morsel.end);
         let _working = statement::work_for(&query.budget, &query.cancel);
         let written = query.context.written(self.fills(), worker.index());
+        let slice = self.cut.begin();
         Run {
             feed: self,
             worker: guard,
             morsel,
-            slice: self.cut.begin(),
+            slice,
+            glances: Glances::at(slice),
             is_paused,
             number: worker.index(),
             pinned,
@@ -274,6 +276,7 @@ pub(super) struct Run<'f> {
     number: usize,
     morsel: Morsel,
     slice: Slice,
+    glances: Glances,
     /// Whether the worker knows of a batch that has paused.
     is_paused: bool,
     /// What the text of the run's rows lies in: states own theirs when the run ends.
@@ -338,8 +341,8 @@ impl Run<'_> {
     }
 
     /// Whether to stop after a batch: others must get their turn, or nobody asks for more.
-    pub fn must_stop(&self) -> bool {
-        self.slice.is_over() || self.feed.is_exhausted()
+    pub fn must_stop(&mut self) -> bool {
+        self.glances.is_over() || self.feed.is_exhausted()
     }
 
     /// Runs rows of a chunk, those that satisfy the predicates, and returns where it stopped.
@@ -390,10 +393,7 @@ impl Run<'_> {
                 (at + (rows.end - at).min(self.feed.most), None)
             } else if self.feed.most == usize::MAX && delivered.read.is_empty() {
                 // Nobody asks which rows they are: the chunk's are run at once.
-                let next = |from: &usize| Some(batch_end(*from)).filter(|from| *from < rows.end);
-                let batches = std::iter::successors(Some(at), next).map(|from| from..batch_end(from));
-                let count = |batch| chunk.count(batch, predicates, scratch, &mut selection);
-                counted = Some(batches.map(count).sum());
+                counted = Some(chunk.count(at..rows.end, predicates, scratch, &mut selection));
                 (rows.end, None)
             } else {
                 let to = batch_end(at);

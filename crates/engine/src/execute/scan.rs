@@ -20,6 +20,7 @@ use types::{SqlType, Value};
 use super::batch::{Delivered, Feed, Read, Run};
 use super::enough::enough;
 use super::narrow::Narrowing;
+use super::pass_over::pass_over;
 use super::{Query, extremes, lookup};
 use crate::source::Source;
 
@@ -174,7 +175,7 @@ impl Found {
             }
             None => {
                 let narrowing = narrowing(query, pipeline, &predicates);
-                let mut chunks = narrowing.order(snapshot);
+                let mut chunks = pass_over(query, pipeline, snapshot, narrowing.order(snapshot));
                 if !narrowing.may_skip() {
                     chunks = extremes::enough(snapshot, &query.program.pipelines[pipeline], chunks);
                 }

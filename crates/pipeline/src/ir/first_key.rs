@@ -1,5 +1,5 @@
-//! Which value of its source a top-k orders by first, so that a source may leave out tuples that the sort would only throw
-//! away.
+//! Which value of its source a sort of some of its rows orders by first, so that a source may leave out tuples that the sort would
+//! only throw away.
 //!
 //! It may only where nobody can tell: where nothing between the two can fail, pauses, counts tuples or marks rows. A tuple that
 //! is not looked at raises no error, and which ones are looked at depends on the schedule.
@@ -10,7 +10,7 @@ use super::{
     Block, Conversion, Inst, Literal, Operation, PipelineId, Program, SortState, Source, State, StateId, Var, Vectors,
 };
 
-/// The first key of a top-k in terms of its pipeline's source.
+/// The first key of a sort with a limit or an offset in terms of its pipeline's source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FirstKey {
     /// The sort.
@@ -21,18 +21,23 @@ pub struct FirstKey {
     pub of_all_found: bool,
     /// Whether all of the table's rows do.
     pub of_all_rows: bool,
+    /// Whether no other rows come to the sort.
+    pub of_no_others: bool,
 }
 
 impl FirstKey {
-    /// That of a pipeline, if it ends in a top-k whose first key is a column of its table, and tuples may be left out.
+    /// That of a pipeline, if it ends in such a sort whose first key is a column of its table, and tuples may be left out.
     pub fn of(program: &Program, pipeline: PipelineId) -> Option<Self> {
         let pipeline = &program.pipelines[pipeline];
         let (Source::Table { predicates, columns, .. }, &[state]) = (&pipeline.source, &*pipeline.fills) else {
             return None;
         };
-        let State::Sort(SortState { keys, partition: 0, limit: Some(_), .. }) = &program.states[state] else {
+        let State::Sort(SortState { keys, partition: 0, limit, offset, .. }) = &program.states[state] else {
             return None;
         };
+        if limit.is_none() && *offset == 0 {
+            return None;
+        }
         let key = keys.first()?;
         let vectors = pipeline.vectors.as_ref();
         if !is_harmless(&pipeline.body) || !vectors.is_none_or(Vectors::never_fail) {
@@ -56,7 +61,9 @@ impl FirstKey {
         let is_filter = |inst: &Inst| matches!(inst, Inst::Filter(_));
         let all_are_delivered = vectors.is_none_or(|vectors| vectors.filter.is_none());
         let of_all_found = all_are_delivered && !pipeline.body.iter().any(is_filter);
-        Some(Self { state, column: column as usize, of_all_found, of_all_rows: of_all_found && predicates.is_empty() })
+        let of_all_rows = of_all_found && predicates.is_empty();
+        let of_no_others = program.pipelines.iter().filter(|(_, other)| other.fills.contains(&state)).count() == 1;
+        Some(Self { state, column: column as usize, of_all_found, of_all_rows, of_no_others })
     }
 }
 

@@ -3,7 +3,7 @@
 use pipeline::ir::Ty;
 use types::Str;
 
-use super::numbers::{Number, Visit, visit};
+use super::numbers::{self, Number, Visit, visit};
 use super::order::Field;
 
 /// What is known of a field's values in some rows.
@@ -11,6 +11,8 @@ use super::order::Field;
 pub(super) struct Bounds {
     /// Whether some are NULL.
     pub(super) null: bool,
+    /// Of floats by their bits: whether there is a -0, or a NaN that is not the one that SQL takes all for.
+    pub(super) odd: bool,
     pub(super) values: Values,
 }
 
@@ -43,12 +45,14 @@ impl Bounds {
             // SAFETY: no text, and rows of the layout.
             unsafe { if null { visit(field, Widen(not_null())) } else { visit(field, Widen(all())) } }
         };
-        Self { null, values }
+        // SAFETY: as the caller promises.
+        let odd = field.by_bits && unsafe { all().any(|row| !field.is_null(row) && numbers::is_odd(field, row)) };
+        Self { null, odd, values }
     }
 
     /// What is known of both sets of rows together.
     pub(super) fn join(self, other: Self) -> Self {
-        Self { null: self.null | other.null, values: self.values.join(other.values) }
+        Self { null: self.null | other.null, odd: self.odd | other.odd, values: self.values.join(other.values) }
     }
 }
 

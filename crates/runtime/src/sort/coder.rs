@@ -6,6 +6,7 @@
 //! key of 64 random bits takes one. Back from words to fields goes [`restore`](Coder::restore), where no text is longer than
 //! what a row holds itself.
 
+use pipeline::ir::Ty;
 use types::Str;
 
 use super::bounds::{Bounds, Values};
@@ -42,6 +43,8 @@ struct Part {
     text: Option<Bytes>,
     /// Whether some are NULL.
     nullable: bool,
+    /// Whether a code stands for one value only.
+    tells: bool,
 }
 
 /// The bytes of a text that a part holds.
@@ -69,6 +72,15 @@ impl Coder {
 
     /// Whether words can hold all of the field.
     fn add(&mut self, field: Field, bounds: &Bounds) -> bool {
+        // What SQL takes for equal is, so that the key says it all.
+        if matches!(field.ty, Ty::F32 | Ty::F64)
+            && field.by_bits
+            && !bounds.odd
+            && let Some(key) = self.parts.iter_mut().find(|part| part.field.offset == field.offset)
+        {
+            key.tells = true;
+            return true;
+        }
         match bounds.values {
             // All are NULL, which says nothing.
             Values::None => true,
@@ -101,7 +113,8 @@ impl Coder {
         let width = 128 - last.leading_zeros();
         if width > 0 {
             let null = if field.nulls_first { 0 } else { last };
-            self.parts.push(Part { field, at: self.bits, width, low, span, first, null, nullable, text });
+            let tells = field.is_told_by_number();
+            self.parts.push(Part { field, at: self.bits, width, low, span, first, null, nullable, tells, text });
             self.bits += width;
         }
         true
@@ -153,7 +166,7 @@ impl Coder {
     /// The words must be those that this coder has made of such rows, and it must be [reversible](Self::is_reversible).
     /// Nobody else may read or write the rows.
     pub(super) unsafe fn restore<const W: usize, T>(&self, items: &[Item<W, T>], rows: &[*mut u8]) {
-        for part in self.parts.iter().filter(|part| part.field.is_told_by_number()) {
+        for part in self.parts.iter().filter(|part| part.tells) {
             if let Some(Bytes { skip, taken, like }) = part.text {
                 // SAFETY: no longer than what is inline.
                 let first = unsafe { &like.bytes()[..skip] };

@@ -7,7 +7,8 @@
 //!
 //! Separators are rows, too, and compared like rows, so that ranges are even however many rows share a key. If many rows
 //! hold the same, some separators are equal: the rows that equal these get a range of their own, which need not be
-//! sorted. Ranges that lie before the offset or behind the limit are left out.
+//! sorted. Ranges that lie before the offset or behind the limit are left out; those that surely do, as far as the sample can tell
+//! ([`wanted_ranges`]), already when rows are dealt out. If that was wrong, they are dealt out again.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -35,12 +36,30 @@ pub(super) const PIECE: usize = 32 << 10;
 pub(super) const BATCH: usize = 512;
 const MOST_RANGES: usize = 1 << 10;
 
+/// The ranges, of those that so many rows are dealt out to, that may hold wanted places: by the places that the sample gives to
+/// the ranges' ends, which are off by four standard deviations once in fifteen thousand times.
+pub(super) fn wanted_ranges(rows: usize, wanted: &Range<usize>, sample: usize) -> Range<usize> {
+    let ranges = ranges_of(rows);
+    let share = |place: usize| place.min(rows) as f64 / rows as f64;
+    let off = |share: f64| 4.0 * (share * (1.0 - share) / sample as f64).sqrt() + 1.0 / ranges as f64;
+    let (low, high) = (share(wanted.start), share(wanted.end));
+    let (low, high) = ((low - off(low)) * ranges as f64, (high + off(high)) * ranges as f64);
+    low.max(0.0) as usize..(high.ceil() as usize).min(ranges)
+}
+
+/// How many ranges so many rows are dealt out to.
+fn ranges_of(rows: usize) -> usize {
+    (rows / PIECE).clamp(1, MOST_RANGES)
+}
+
 /// An exchange with items of any width.
 pub(super) trait Deal: Send + Sync + std::fmt::Debug {
     fn pieces(&self) -> usize;
     /// Goes on dealing out a piece until that is done, which is told, or steps are used up.
     fn deal(&self, piece: usize, steps: &mut u64) -> bool;
-    /// After all pieces are dealt out: the number of ranges.
+    /// After all pieces are dealt out: whether items of all ranges that hold some of the wanted places were kept.
+    fn has_kept(&self, wanted: &Range<usize>) -> bool;
+    /// Likewise the number of ranges.
     fn ranges(&self) -> usize;
     /// Likewise sorts a range, if it holds some of the wanted places.
     fn sort(&self, range: usize, wanted: &Range<usize>, begins: Option<(&Begins, &Order)>, steps: &mut u64) -> bool;
@@ -50,23 +69,25 @@ pub(super) trait Deal: Send + Sync + std::fmt::Debug {
     fn finish(self: Arc<Self>, rows: Vec<Segment>, charged: Reservation) -> Result<Output>;
 }
 
-/// An exchange whose items have `words` words, cut at the sample's `items`; `whole` if the words hold all of the rows.
+/// An exchange whose items have `words` words, cut at the sample's `items`; `whole` if the words hold all of the rows. Items of
+/// other ranges than those to `keep` are only counted.
 pub(super) fn exchange(
     (words, whole): (usize, bool),
     pieces: Arc<[Segment]>,
     order: &Order,
     coder: Coder,
     sample: &[Item<MOST_WORDS, Address>],
+    keep: Range<usize>,
 ) -> Arc<dyn Deal> {
     match (words, whole) {
-        (1, true) => Arc::new(Exchange::<1, Nothing>::new(pieces, order, coder, sample)),
-        (2, true) => Arc::new(Exchange::<2, Nothing>::new(pieces, order, coder, sample)),
-        (3, true) => Arc::new(Exchange::<3, Nothing>::new(pieces, order, coder, sample)),
-        (_, true) => Arc::new(Exchange::<MOST_WORDS, Nothing>::new(pieces, order, coder, sample)),
-        (1, false) => Arc::new(Exchange::<1, Address>::new(pieces, order, coder, sample)),
-        (2, false) => Arc::new(Exchange::<2, Address>::new(pieces, order, coder, sample)),
-        (3, false) => Arc::new(Exchange::<3, Address>::new(pieces, order, coder, sample)),
-        (_, false) => Arc::new(Exchange::<MOST_WORDS, Address>::new(pieces, order, coder, sample)),
+        (1, true) => Arc::new(Exchange::<1, Nothing>::new(pieces, order, coder, sample, keep)),
+        (2, true) => Arc::new(Exchange::<2, Nothing>::new(pieces, order, coder, sample, keep)),
+        (3, true) => Arc::new(Exchange::<3, Nothing>::new(pieces, order, coder, sample, keep)),
+        (_, true) => Arc::new(Exchange::<MOST_WORDS, Nothing>::new(pieces, order, coder, sample, keep)),
+        (1, false) => Arc::new(Exchange::<1, Address>::new(pieces, order, coder, sample, keep)),
+        (2, false) => Arc::new(Exchange::<2, Address>::new(pieces, order, coder, sample, keep)),
+        (3, false) => Arc::new(Exchange::<3, Address>::new(pieces, order, coder, sample, keep)),
+        (_, false) => Arc::new(Exchange::<MOST_WORDS, Address>::new(pieces, order, coder, sample, keep)),
     }
 }
 
@@ -87,13 +108,15 @@ struct Exchange<const W: usize, T: Tail> {
     dealing: Box<[Mutex<Option<Dealing<W, T>>>]>,
     dealt: Box<[OnceLock<Vec<u32>>]>,
     sorting: Box<[Mutex<Option<Sorting<W, T>>>]>,
-    /// Items of each range.
+    /// Items of each range, and the ranges whose items are kept.
     counts: Box<[AtomicUsize]>,
+    keep: Range<usize>,
 }
 
-/// A piece that is being dealt out: the items so far, and the range of each.
+/// A piece that is being dealt out: the rows so far, the items kept of them, and the range of each.
 #[derive(Debug)]
 struct Dealing<const W: usize, T> {
+    rows: usize,
     items: Vec<Item<W, T>>,
     ranges: Vec<u16>,
     /// Items of each range.
@@ -108,14 +131,20 @@ struct Sorting<const W: usize, T> {
 }
 
 impl<const W: usize, T: Tail> Exchange<W, T> {
-    fn new(pieces: Arc<[Segment]>, order: &Order, coder: Coder, sample: &[Item<MOST_WORDS, Address>]) -> Self {
+    fn new(
+        pieces: Arc<[Segment]>,
+        order: &Order,
+        coder: Coder,
+        sample: &[Item<MOST_WORDS, Address>],
+        keep: Range<usize>,
+    ) -> Self {
         let mut rows = 0;
         let start = |piece: &Segment| {
             rows += piece.rows();
             rows - piece.rows()
         };
         let starts = pieces.iter().map(start).collect();
-        let ranges = (rows / PIECE).clamp(1, MOST_RANGES);
+        let ranges = ranges_of(rows);
         let cut = |item: &Item<MOST_WORDS, Address>| Item {
             words: std::array::from_fn(|i| item.words[i]),
             tail: T::of(item.tail.0),
@@ -136,6 +165,7 @@ impl<const W: usize, T: Tail> Exchange<W, T> {
             pieces,
             coder,
             separators: Separators::new(separators),
+            keep,
         }
     }
 
@@ -175,23 +205,31 @@ impl<const W: usize, T: Tail> Exchange<W, T> {
         dealing.items.extend(rows.iter().map(|&row| Item::new(row)));
         // SAFETY: the coder was made for these rows, whose strings live as long as they are sorted.
         unsafe { self.coder.encode(&rows, &mut dealing.items[first..]) };
-        let (ties, counts) = (self.ties(), &mut dealing.counts);
-        dealing.ranges.extend(dealing.items[first..].iter().map(|item| {
-            let range = self.range_of(item, ties, steps);
-            counts[range] += 1;
-            range as u16
-        }));
+        let (ties, mut kept) = (self.ties(), first);
+        for at in first..dealing.items.len() {
+            let item = dealing.items[at];
+            let range = self.range_of(&item, ties, steps);
+            dealing.counts[range] += 1;
+            if self.keep.contains(&range) {
+                dealing.items[kept] = item;
+                dealing.ranges.push(range as u16);
+                kept += 1;
+            }
+        }
+        dealing.items.truncate(kept);
+        dealing.rows += rows.len();
         *steps = steps.saturating_sub(rows.len() as u64);
     }
 
     /// Writes the items of a piece to their places, by range; returns where those of each range end.
-    fn place(&self, piece: usize, Dealing { items, ranges, counts: mut ends }: Dealing<W, T>) -> Vec<u32> {
+    fn place(&self, piece: usize, Dealing { items, ranges, counts: mut ends, .. }: Dealing<W, T>) -> Vec<u32> {
         let mut sum = 0;
-        for (end, total) in ends.iter_mut().zip(&self.counts) {
+        for (range, (end, total)) in ends.iter_mut().zip(&self.counts).enumerate() {
             if *end > 0 {
                 total.fetch_add(*end as usize, Relaxed);
             }
-            (*end, sum) = (sum, sum + *end);
+            let kept = if self.keep.contains(&range) { *end } else { 0 };
+            (*end, sum) = (sum, sum + kept);
         }
         let start = self.starts[piece];
         // SAFETY: pieces do not overlap, and each is dealt out once.
@@ -224,22 +262,30 @@ impl<const W: usize, T: Tail> Deal for Exchange<W, T> {
     fn deal(&self, piece: usize, steps: &mut u64) -> bool {
         let (rows, ranges) = (self.pieces[piece], self.counts.len());
         let mut place = lock(&self.dealing[piece]);
+        // Few are kept of most pieces, if not all are.
+        let room = if self.keep.len() == ranges { rows.rows() } else { BATCH };
         let begin = || Dealing {
-            items: Vec::with_capacity(rows.rows()),
-            ranges: Vec::with_capacity(rows.rows()),
+            rows: 0,
+            items: Vec::with_capacity(room),
+            ranges: Vec::with_capacity(room),
             counts: vec![0; ranges],
         };
         let dealing = place.get_or_insert_with(begin);
-        while dealing.items.len() < rows.rows() {
+        while dealing.rows < rows.rows() {
             if *steps == 0 {
                 return false;
             }
-            let done = dealing.items.len();
+            let done = dealing.rows;
             self.deal_batch(dealing, &rows.slice(done..rows.rows().min(done + BATCH)), steps);
         }
         let ends = self.place(piece, place.take().expect("made above"));
         self.dealt[piece].set(ends).expect("each piece is dealt out once");
         true
+    }
+
+    fn has_kept(&self, wanted: &Range<usize>) -> bool {
+        let rows_to = |range: usize| self.counts[..range].iter().map(|n| n.load(Relaxed)).sum::<usize>();
+        rows_to(self.keep.start) <= wanted.start && rows_to(self.keep.end) >= wanted.end.min(rows_to(self.counts.len()))
     }
 
     fn ranges(&self) -> usize {

@@ -169,6 +169,22 @@ fn unordered(number: u64) -> u64 {
     if number & SIGN != 0 { number & !SIGN } else { !number }
 }
 
+/// Whether a float has other bits than those that its number without [`by_bits`](Field::by_bits) stands for.
+///
+/// # Safety
+/// The row must be one of the field's layout.
+#[inline(always)]
+pub(super) unsafe fn is_odd(field: &Field, row: *const u8) -> bool {
+    // SAFETY: as the caller promises.
+    unsafe {
+        match field.ty {
+            Ty::F32 => real(field.read(row), false) != real(field.read(row), true),
+            Ty::F64 => double(field.read(row), false) != double(field.read(row), true),
+            _ => false,
+        }
+    }
+}
+
 fn real(value: f32, by_bits: bool) -> u32 {
     const SIGN: u32 = 1 << 31;
     let bits = match by_bits {

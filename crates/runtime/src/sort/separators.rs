@@ -1,53 +1,98 @@
 //! Where a row belongs among separators: a table over the leading bits of the first word leaves few of them to compare,
 //! however many there are.
 
+use std::ops::Range;
+
 use super::item::Item;
 use super::tail::Tail;
 
 /// Buckets of the table for each separator, about.
 const BUCKETS: usize = 16;
 
+/// Up to so many separators of a bucket are searched; those of others get a table of their own, as doubles have most of theirs
+/// in few of the buckets between the least and the greatest.
+const SEARCHED: usize = 3;
+
 /// Items in order, which cut all others into ranges.
 #[derive(Debug)]
 pub(super) struct Separators<const W: usize, T> {
     items: Vec<Item<W, T>>,
-    /// The least first word, the distance to the greatest, by how far distances are shifted, and for each bucket how many
-    /// separators lie before it.
-    low: u64,
-    span: u64,
-    shift: u32,
-    before: Box<[u16]>,
+    /// The first one is of all of them.
+    tables: Vec<Table>,
+    buckets: Vec<Bucket>,
     /// Whether some are equal, by their words.
     alike: bool,
+}
+
+/// Which separators are to be looked at for a first word, by the distance to the least of them.
+#[derive(Clone, Copy, Debug)]
+struct Table {
+    /// Those that it is of, and their least first word and the distance to the greatest.
+    from: u16,
+    to: u16,
+    low: u64,
+    span: u64,
+    /// By how far distances are shifted to be the number of a bucket, counted from this one.
+    shift: u32,
+    buckets: u32,
+}
+
+/// The separators of a bucket, and their table, if they have one: not the first one.
+#[derive(Clone, Copy, Debug)]
+struct Bucket {
+    from: u16,
+    to: u16,
+    table: u32,
 }
 
 impl<const W: usize, T: Tail> Separators<W, T> {
     /// Of items in order, at most 65,535.
     pub(super) fn new(items: Vec<Item<W, T>>) -> Self {
-        let first = |item: Option<&Item<W, T>>| item.map_or(0, |item| item.words[0]);
-        let (low, high) = (first(items.first()), first(items.last()));
-        let most = (items.len().max(1) * BUCKETS).next_power_of_two();
-        let shift = (64 - (high - low).leading_zeros()).saturating_sub(most.trailing_zeros());
-        let buckets = ((high - low) >> shift) + 1;
-        let before = |bucket: u64| items.partition_point(|s| (s.words[0] - low) >> shift < bucket) as u16;
-        let before = (0..=buckets).map(before).collect();
         let alike = items.windows(2).any(|pair| pair[0].words == pair[1].words);
-        Self { items, low, span: high - low, shift, before, alike }
+        let mut separators = Self { items, tables: Vec::new(), buckets: Vec::new(), alike };
+        separators.add_table(0..separators.items.len());
+        let mut next = 0;
+        while next < separators.buckets.len() {
+            let Bucket { from, to, .. } = separators.buckets[next];
+            let of = usize::from(from)..usize::from(to);
+            let first = |at: usize| separators.items[at].words[0];
+            if of.len() > SEARCHED && first(of.start) != first(of.end - 1) {
+                separators.buckets[next].table = separators.tables.len() as u32;
+                separators.add_table(of);
+            }
+            next += 1;
+        }
+        separators
+    }
+
+    fn add_table(&mut self, of: Range<usize>) {
+        let items = &self.items[of.clone()];
+        let first = |item: Option<&Item<W, T>>| item.map_or(0, |item| item.words[0]);
+        let (low, span) = (first(items.first()), first(items.last()) - first(items.first()));
+        let most = (items.len().max(1) * BUCKETS).next_power_of_two();
+        let shift = (64 - span.leading_zeros()).saturating_sub(most.trailing_zeros());
+        let edge = |bucket: u64| (of.start + items.partition_point(|s| (s.words[0] - low) >> shift < bucket)) as u16;
+        let (from, to, buckets) = (of.start as u16, of.end as u16, self.buckets.len() as u32);
+        self.tables.push(Table { from, to, low, span, shift, buckets });
+        self.buckets.extend((0..=span >> shift).map(|n| Bucket { from: edge(n), to: edge(n + 1), table: 0 }));
     }
 
     /// How many are less, by their words.
     #[inline]
     pub(super) fn less_than(&self, words: &[u64; W]) -> usize {
-        let Some(distance) = words[0].checked_sub(self.low) else { return 0 };
-        if distance > self.span {
-            return self.items.len();
+        let mut table = &self.tables[0];
+        loop {
+            let Some(distance) = words[0].checked_sub(table.low) else { return table.from.into() };
+            if distance > table.span {
+                return table.to.into();
+            }
+            let bucket = self.buckets[table.buckets as usize + (distance >> table.shift) as usize];
+            if bucket.table == 0 {
+                let (from, to) = (usize::from(bucket.from), usize::from(bucket.to));
+                return from + self.items[from..to].partition_point(|s| is_less(&s.words, words));
+            }
+            table = &self.tables[bucket.table as usize];
         }
-        let bucket = (distance >> self.shift) as usize;
-        let (from, to) = (self.before[bucket] as usize, self.before[bucket + 1] as usize);
-        if from == to {
-            return from;
-        }
-        from + self.items[from..to].partition_point(|s| s.words < *words)
     }
 
     /// Whether some are equal, by their words.
@@ -59,6 +104,12 @@ impl<const W: usize, T: Tail> Separators<W, T> {
     pub(super) fn as_slice(&self) -> &[Item<W, T>] {
         &self.items
     }
+}
+
+/// The order of words; the first ones decide, nearly always.
+#[inline(always)]
+fn is_less<const W: usize>(words: &[u64; W], than: &[u64; W]) -> bool {
+    words[0] < than[0] || words[0] == than[0] && words[1..] < than[1..]
 }
 
 #[cfg(test)]
@@ -82,6 +133,24 @@ mod tests {
                 let edges = [[0, 0], [u64::MAX; 2]].into_iter();
                 for words in (0..500).map(|_| item(&mut random).words).chain(edges) {
                     assert_eq!(separators.less_than(&words), items.partition_point(|s| s.words < words));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn separators_that_lie_close_together_are_told_apart() {
+        let mut random = Random(5);
+        // Doubles of all sizes, and words in clusters within clusters.
+        let double = |random: &mut Random| (random.below(2000) as f64 - 1000.0).exp2().to_bits();
+        let cluster = |random: &mut Random| random.below(2) << 63 | random.below(3) << 30 | random.below(5);
+        for word in [&double as &dyn Fn(&mut Random) -> u64, &cluster] {
+            let mut words: Vec<u64> = (0..1023).map(|_| word(&mut random)).collect();
+            words.sort_unstable();
+            let separators = Separators::new(words.iter().map(|&w| Item { words: [w], tail: Nothing }).collect());
+            for w in (0..2000).map(|_| word(&mut random)) {
+                for w in [w, w.wrapping_add(1), w.wrapping_sub(1)] {
+                    assert_eq!(separators.less_than(&[w]), words.partition_point(|&s| s < w));
                 }
             }
         }

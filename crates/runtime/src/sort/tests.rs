@@ -328,6 +328,43 @@ fn limits_prune_and_cut() {
 }
 
 #[test]
+fn a_sample_that_misleads_costs_another_deal() {
+    let (rows, mut random) = (330_000, Random(21));
+    // The rows that the sample takes are the first ones in order, and others than are wanted.
+    let step = rows / (4 << 10);
+    for offset in [0, 3_000, 200_000, 329_000] {
+        let row = std::cell::Cell::new(0);
+        let value = |_, random: &mut Random| {
+            let sampled = row.replace(row.get() + 1) % step == step / 2;
+            Value::Int((random.bits() >> 2) as i64 + if sampled { i64::MIN } else { 0 })
+        };
+        Case { limit: Some(9), offset, ..case(&[Ty::I64], rows, 1) }.check_values(&mut random, value);
+    }
+}
+
+#[test]
+fn floats_that_their_numbers_tell_need_no_second_look() {
+    let mut random = Random(22);
+    let plain = |ty, random: &mut Random| {
+        let small = random.below(9) as f64 - 4.0;
+        let any = f64::from_bits(random.bits());
+        let value = if any.is_nan() || random.below(2) == 0 { small } else { any };
+        Value::Float(if ty == Ty::F32 { f64::from(small as f32) } else { value })
+    };
+    for rows in [300, 100_000] {
+        case(&[Ty::F64], rows, 2).check_values(&mut random, plain);
+        Case { numbers: 5, ..case(&[Ty::F32, Ty::F64], rows, 2) }.check_values(&mut random, plain);
+        // All but one.
+        let odd = std::cell::Cell::new(0);
+        let nearly = |ty, random: &mut Random| match odd.replace(odd.get() + 1) {
+            200 => Value::Float(-0.0),
+            _ => plain(ty, random),
+        };
+        Case { numbers: 1, ..case(&[Ty::F64], rows, 2) }.check_values(&mut random, nearly);
+    }
+}
+
+#[test]
 fn each_group_has_its_slice() {
     let mut random = Random(14);
     for (limit, offset) in [(Some(1), 0), (Some(3), 2), (Some(0), 0), (None, 1), (Some(u64::MAX), 5)] {
