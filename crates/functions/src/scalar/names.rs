@@ -121,6 +121,8 @@ impl ScalarFunction {
     pub const JSON_EXTRACT_STRING: Self = row("json_extract_string");
     pub const JSON_FIELD: Self = row("json_field");
     pub const JSON_FIELD_TEXT: Self = row("json_field_text");
+    pub const ROUND_DOUBLE_TO: Self = row("round_double_to");
+    pub const TRUNC_DOUBLE_TO: Self = row("trunc_double_to");
     pub const JSON_FIELD_OF_TEXT: Self = row("json_field_of_text");
     pub const JSON_FIELD_TEXT_OF_TEXT: Self = row("json_field_text_of_text");
     pub const JSONB_FIELD: Self = row("jsonb_field");

@@ -161,6 +161,25 @@ pub(super) const ROWS: &[Scalar] = &[
         ("trunc(-42.8)", "-42"),
     )
     .typed(Typed::Float(FloatFunction::Trunc)),
+    // Of doubles, to so many digits, which are a double here.
+    Scalar::new(
+        "round_double_to",
+        &[],
+        &[],
+        |c| c.floating(float::round_to(c.float(0)?, c.float(1)?)?),
+        "Rounds to so many digits after the point; halves to the even digit.",
+        ("round(42.4382::double, 2)", "42.44"),
+    )
+    .typed(Typed::DoubleOfTwo(float::round_to, many::round_to_of_many)),
+    Scalar::new(
+        "trunc_double_to",
+        &[],
+        &[],
+        |c| c.floating(float::trunc_to(c.float(0)?, c.float(1)?)?),
+        "Cuts digits off behind so many after the point.",
+        ("trunc(42.4382::double, 2)", "42.43"),
+    )
+    .typed(Typed::DoubleOfTwo(float::trunc_to, many::trunc_to_of_many)),
     Scalar::new(
         "ceil",
         &["ceil", "ceiling"],

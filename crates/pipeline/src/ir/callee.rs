@@ -1,6 +1,6 @@
 //! What generated code calls, and with what.
 
-use functions::{AggregateFunction, FloatFunction, ScalarFunction, Typed};
+use functions::{AggregateFunction, ScalarFunction, Typed};
 use types::ops::cast::ShortForm;
 use types::ops::date::Field;
 
@@ -56,8 +56,6 @@ pub enum Callee {
     DoubleToDecimal(u8, u8),
     /// A scalar function that has a typed form ([`functions::Typed`]), which says its signature.
     Scalar(ScalarFunction),
-    /// `(F64, I64 digits) -> F64`: to the nearest number of so many digits behind the point, or towards zero; 22003.
-    ToDigits(FloatFunction),
     /// `(I64 from, I64 to) -> I64`: how often the field changes between two timestamps; 22008, 22003.
     DateDiff(Field),
     /// `(Str, I64 start, I64 length) -> Str`: `substring`; 22011 if the length is negative.
@@ -221,7 +219,6 @@ impl Callee {
                 Some(Typed::FoundByNumber(_)) => return Some((vec![Str, I64], vec![Str, Bool])),
                 Some(Typed::OfList(_) | Typed::OfLists(_) | Typed::Part(_)) => return None,
             },
-            Self::ToDigits(_) => (&[F64, I64], Some(F64)),
             Self::DateDiff(_) => (&[I64, I64], Some(I64)),
             Self::Substring => (&[Str, I64, I64], Some(Str)),
             Self::Concat(count) => return Some((vec![Str; count.into()], vec![Str])),

@@ -2,7 +2,7 @@
 
 use ::functions::aggregate::percentile::Between;
 use ::functions::aggregate::{AGGREGATES, regression};
-use ::functions::{FloatFunction, ScalarFunction, Typed};
+use ::functions::{ScalarFunction, Typed};
 use base::ids::Id;
 use base::{Error, Result, SqlState};
 use pipeline::ir::{Callee, ParamId, SiteId};
@@ -11,7 +11,6 @@ use types::ops::array;
 use types::ops::cast::ShortForm;
 use types::ops::date::Field;
 use types::ops::json::Part;
-use types::ops::number::float;
 use types::ops::sum::IntegerMoments;
 use types::ops::{date, decimal, string};
 
@@ -63,7 +62,6 @@ pub fn function(callee: Callee) -> (AbiFn, u64) {
             Some(Typed::DoubleOfTwo(operation, _)) => (double_of_two, operation as usize),
             _ => (scalar, function.number().into()),
         },
-        Callee::ToDigits(function) => (if function == FloatFunction::Trunc { trunc_to } else { round_to }, 0),
         Callee::DateDiff(field) => (date_diff, field as usize),
         Callee::Substring => (substring, 0),
         Callee::Concat(count) => (concat, count.into()),
@@ -264,12 +262,6 @@ functions! {
         // SAFETY: as above.
         let operation = std::mem::transmute::<usize, fn(f64, f64) -> Result<f64>>(operation as usize);
         operation(args.slot(0).as_f64(), args.slot(1).as_f64()).map(Slot::f64)
-    }
-    fn round_to(worker, immediate, args) {
-        Ok(Slot::f64(float::round_to(args.slot(0).as_f64(), args.slot(1).as_i64())))
-    }
-    fn trunc_to(worker, immediate, args) {
-        Ok(Slot::f64(float::trunc_to(args.slot(0).as_f64(), args.slot(1).as_i64())))
     }
     fn date_diff(worker, field, args) {
         let (from, to) = (args.slot(0).as_i64(), args.slot(1).as_i64());

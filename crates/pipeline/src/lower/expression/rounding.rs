@@ -7,7 +7,7 @@ use types::{SqlType, Value};
 
 use super::Expressions;
 use super::range::Range;
-use crate::ir::{Arithmetic, Callee, Compare, Conversion, FloatFunction, Operation, Ty, Var};
+use crate::ir::{Arithmetic, Compare, Conversion, FloatFunction, Operation, Ty, Var};
 use crate::lower::pipe::{Pipe, Sql};
 
 /// Most digits that go: as many as 64-bit numbers have at least.
@@ -71,7 +71,13 @@ impl Expressions {
         match args {
             [input] if input.sql_type == SqlType::Double => self.float_function(pipe, function, input),
             [input, digits] if input.sql_type == SqlType::Double && digits.sql_type.is_integer() => {
-                self.direct(pipe, Callee::ToDigits(function), args, expr)
+                let (input, digits) = (self.scalar(pipe, input)?, self.scalar(pipe, digits)?);
+                let to = if function == FloatFunction::Trunc { F::TRUNC_DOUBLE_TO } else { F::ROUND_DOUBLE_TO };
+                self.strict(pipe, &[input, digits], |p| {
+                    let float = Operation::Convert(Conversion::IntToFloat, digits.value, Ty::F64, None);
+                    let digits = p.let_(Ty::F64, float);
+                    p.let_(Ty::F64, Operation::OfDoubles(to, input.value, Some(digits), expr.position))
+                })
             }
             [input, rest @ ..]
                 if function == FloatFunction::Nearest

@@ -180,13 +180,17 @@ pub fn at_digit(x: f64, digits: i32, round: fn(f64) -> f64) -> f64 {
     if scaled.is_finite() { round(scaled) / power } else { x }
 }
 
-/// `round(x, digits)`
-pub fn round_to(x: f64, digits: i64) -> f64 {
-    at_digit(x, digits.clamp(-400, 400) as i32, round)
+/// `round(x, digits)`, of a whole number of digits.
+pub fn round_to(x: f64, digits: f64) -> Result<f64> {
+    Ok(at_digit(x, digits.clamp(-400.0, 400.0) as i32, round))
 }
-/// `trunc(x, digits)`
-pub fn trunc_to(x: f64, digits: i64) -> f64 {
-    at_digit(x, digits.clamp(-400, 400) as i32, trunc)
+/// `trunc(x, digits)`, of a whole number of digits.
+pub fn trunc_to(x: f64, digits: f64) -> Result<f64> {
+    Ok(at_digit(x, digits.clamp(-400.0, 400.0) as i32, trunc))
+}
+/// By what [`at_digit`] multiplies and divides, if that is more than 1, and exact.
+pub(super) fn exact_power(digits: f64) -> Option<f64> {
+    POWERS.get(digits as usize).copied().filter(|power| *power > 1.0)
 }
 
 /// `ceil(x)`

@@ -179,6 +179,50 @@ common! {
     Cos cos_of_many x FUSED: cos_of_common(x), is_common_angle(x), float::cos;
 }
 
+/// Rounding to a digit, by the power of ten of all of these.
+#[derive(Clone, Copy)]
+struct AtDigit<R, O> {
+    power: f64,
+    round: R,
+    one: O,
+}
+
+impl<R: Fn(f64) -> f64 + Copy, O: Fn(f64, f64) -> Result<f64> + Copy> Common<(f64, f64), f64> for AtDigit<R, O> {
+    #[inline(always)]
+    fn common<const FUSED: bool>(self, (x, _): (f64, f64)) -> (f64, bool) {
+        let scaled = x * self.power;
+        ((self.round)(scaled) / self.power, scaled.is_finite())
+    }
+    fn one(self, (x, digits): (f64, f64)) -> Result<f64> {
+        (self.one)(x, digits)
+    }
+}
+
+#[inline(always)]
+fn at_digit_of_many(
+    (x, digits): (&[f64], &[f64]),
+    only_if: Option<&[u8]>,
+    out: &mut [MaybeUninit<f64>],
+    round: impl Fn(f64) -> f64 + Copy,
+    one: impl Fn(f64, f64) -> Result<f64> + Copy,
+) -> bool {
+    let first = digits.first().copied().filter(|first| digits.iter().all(|digits| digits == first));
+    match first.and_then(float::exact_power) {
+        Some(power) => common(AtDigit { power, round, one }, (x, digits), only_if, out),
+        None => pair_by_pair((x, digits), only_if, out, one),
+    }
+}
+
+/// [`round_to`](float::round_to) of many.
+pub fn round_to_of_many(x: &[f64], digits: &[f64], only_if: Option<&[u8]>, out: &mut [MaybeUninit<f64>]) -> bool {
+    at_digit_of_many((x, digits), only_if, out, |x| x.round_ties_even(), float::round_to)
+}
+
+/// [`trunc_to`](float::trunc_to) of many.
+pub fn trunc_to_of_many(x: &[f64], digits: &[f64], only_if: Option<&[u8]>, out: &mut [MaybeUninit<f64>]) -> bool {
+    at_digit_of_many((x, digits), only_if, out, |x| x.trunc(), float::trunc_to)
+}
+
 #[derive(Clone, Copy)]
 struct Pow;
 
@@ -237,6 +281,13 @@ mod tests {
         compare(&|out| cos_of_many(&x, None, out), &|row| float::cos(x[row]));
         compare(&|out| log2_of_many(&x, None, out), &|row| float::log2(x[row]));
         compare(&|out| power_of_many(&x, &y, None, out), &|row| float::power(x[row], y[row]));
+        for digits in [-3.0, 0.0, 2.0, 22.0, 23.0, 400.0] {
+            let digits = vec![digits; x.len()];
+            compare(&|out| round_to_of_many(&x, &digits, None, out), &|row| float::round_to(x[row], digits[row]));
+            compare(&|out| trunc_to_of_many(&x, &digits, None, out), &|row| float::trunc_to(x[row], digits[row]));
+        }
+        let digits: Vec<f64> = (0..x.len()).map(|row| (row % 40) as f64 - 10.0).collect();
+        compare(&|out| round_to_of_many(&x, &digits, None, out), &|row| float::round_to(x[row], digits[row]));
         // With one rounding or with two.
         for (&x, &y) in x.iter().zip(&y).filter(|(x, y)| is_common(**x) && y.abs() < 1e300) {
             let (fused, plain) = (pow_of_common::<true>(x, y), pow_of_common::<false>(x, y));
