@@ -3,6 +3,7 @@
 mod area;
 mod budget;
 mod buffer;
+mod clear;
 mod extents;
 mod free;
 mod holders;
@@ -15,6 +16,7 @@ mod spare;
 pub use area::{Area, Mark};
 pub use budget::{Budget, Reservation};
 pub use buffer::Buffer;
+pub use clear::clear;
 pub use extents::Extent;
 pub use free::{Free, free};
 pub use idle::{are_free, expect_nobody, look_soon, thread_is_idle, when_idle};

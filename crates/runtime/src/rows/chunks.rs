@@ -4,7 +4,7 @@
 //! an area for each partition, page faults took as long as all the rest), and go back to the pool when their partition
 //! goes. Payload of strings lies in chunks of the same partition; what is longer than a chunk has memory of its own.
 
-use base::memory::{Pages, Reservation};
+use base::memory::{Pages, Reservation, clear};
 use base::{Area, Budget, Result};
 use types::Str;
 
@@ -109,7 +109,7 @@ impl ChunkList {
         // SAFETY: the chunk has room for another row; it may have been used before.
         let row = unsafe {
             let row = last.add(self.used);
-            row.write_bytes(0, pool.stride);
+            clear(row, pool.stride);
             row
         };
         // Many rows of other partitions come before the next one of this, in too many places for the processor to foresee.
