@@ -16,6 +16,7 @@ pub mod existence;
 pub mod extremes;
 pub mod fold;
 pub mod joinorder;
+pub mod late_averages;
 pub mod modes;
 pub mod prune;
 pub mod pushdown;
@@ -24,6 +25,7 @@ pub mod set_operations;
 pub mod unnest;
 pub mod windows;
 
+mod averages;
 #[cfg(test)]
 mod oracle;
 mod rewrite;
@@ -148,6 +150,7 @@ fn passes(settings: &Settings) -> Vec<Box<dyn Pass>> {
         Box::new(joinorder::JoinOrder { costs, search, known: settings.known.clone() }),
         Box::new(cardinality::Estimates),
         Box::new(eager::EagerGroups(settings.eager_groups)),
+        Box::new(late_averages::LateAverages),
         Box::new(common::CommonSubplans { always: settings.eager_groups == When::Always }),
         Box::new(set_operations::SetOperations),
         Box::new(build_side::BuildSides { costs }),

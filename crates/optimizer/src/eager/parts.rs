@@ -1,15 +1,16 @@
 //! Aggregates of groups, put together from those of finer groups.
 
 use base::IdMap;
-use functions::{AggregateFunction, ScalarFunction};
+use functions::AggregateFunction;
 use plan::{AggregateCall, ColumnId, ColumnInfo, Expr, ExprKind};
 use types::{SqlType, Value};
 
+use crate::averages::{self, cast};
 use crate::rewrite::column;
 
 /// Whether an aggregate is one of the same, or of others, over the groups of any finer grouping, exactly.
 pub(super) fn adds_up(call: &AggregateCall) -> bool {
-    !call.distinct && (combining(call.function, call.sql_type).is_some() || quotient(call).is_some())
+    !call.distinct && (combining(call.function, call.sql_type).is_some() || averages::quotient_of(call).is_some())
 }
 
 /// The function that combines results of that type, the type that it takes them as, and its result's.
@@ -17,11 +18,6 @@ fn combining(function: AggregateFunction, result: SqlType) -> Option<(AggregateF
     let combining = function.of_finer(result)?;
     let (argument, sql_type) = combining.resolve(result)?;
     Some((combining, argument, sql_type))
-}
-
-/// The functions whose results, divided, are the aggregate.
-fn quotient(call: &AggregateCall) -> Option<[AggregateFunction; 2]> {
-    call.function.quotient_of(call.arguments.first()?.sql_type)
 }
 
 /// Aggregates that are computed twice.
@@ -44,20 +40,18 @@ impl Parts {
         original: AggregateCall,
         below: &AggregateCall,
     ) {
-        let value = match quotient(&original) {
+        let value = match averages::quotient_of(&original) {
             None => {
                 let function = original.function;
                 self.part(columns, AggregateCall { function, ..below.clone() }, original.sql_type)
             }
-            Some([above, by]) => {
+            Some(functions) => {
                 let argument = original.argument_type();
-                let mut part = |function: AggregateFunction, scale| {
+                let parts = functions.map(|function| {
                     let sql_type = function.resolve(argument).map_or(original.sql_type, |(_, result)| result);
-                    let value = self.part(columns, AggregateCall { function, sql_type, ..below.clone() }, sql_type);
-                    cast(value, SqlType::decimal(SqlType::MAX_PRECISION, scale))
-                };
-                let operands = vec![part(above, argument.scale()), part(by, 0)];
-                Expr::new(ExprKind::Call(ScalarFunction::DIVIDE, operands), original.sql_type).at(original.position)
+                    self.part(columns, AggregateCall { function, sql_type, ..below.clone() }, sql_type)
+                });
+                averages::quotient(&original, parts)
             }
         };
         self.results.push((result, value));
@@ -93,8 +87,4 @@ impl Parts {
             false => value,
         }
     }
-}
-
-fn cast(expr: Expr, to: SqlType) -> Expr {
-    if expr.sql_type == to { expr } else { Expr::new(ExprKind::Cast(Box::new(expr)), to) }
 }

@@ -12,7 +12,7 @@ use base::{Result, statement};
 use types::ops::hash::hash_i128;
 
 use super::OPERATOR;
-use super::few::items_of;
+use super::few::{items_of, rows_of_all};
 use super::item::Item;
 use super::order::Order;
 use super::ties::Ties;
@@ -49,7 +49,7 @@ impl Best {
     /// They must be rows of the order's layout, with all strings alive.
     unsafe fn first(&self, segments: &[Segment]) -> Result<Option<Vec<*mut u8>>> {
         // SAFETY: as the caller promises.
-        let (items, coder) = unsafe { items_of(segments, &self.order) };
+        let (items, coder) = unsafe { items_of(&rows_of_all(segments), &self.order) };
         let Some(bits) = coder.bits_of(self.partition).filter(|&bits| bits <= u128::BITS) else { return Ok(None) };
         let key = |item: &Item<2, Address>| {
             let [high, low] = item.words.map(u128::from);

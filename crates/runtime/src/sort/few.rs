@@ -23,7 +23,7 @@ pub(super) struct Few {
 
 impl Few {
     pub(super) fn new(segments: &[Segment], order: &Order) -> Self {
-        let rows = segments.iter().flat_map(rows_of).map(Address).collect();
+        let rows = rows_of_all(segments);
         Self { rows, bounds: vec![Bounds::default(); order.keys], measured: 0, sorter: None }
     }
 
@@ -75,9 +75,19 @@ impl Few {
 /// # Safety
 /// They must be rows of the order's layout, with all strings alive.
 pub(super) unsafe fn first(segments: &[Segment], order: &Order, needed: usize) -> Vec<*mut u8> {
-    // SAFETY: as the caller promises.
+    let mut rows = rows_of_all(segments);
+    // SAFETY: as the caller promises, here and below.
+    let compare = |a: &Address, b: &Address| unsafe { order.compare(a.0, b.0) };
+    // The first rows of a list are those that were first the last time: nearly all others come behind the last one of them.
+    let (known, others) = rows.split_at(needed);
+    if let Some(&last) = known.iter().max_by(|a, b| compare(a, b)) {
+        let better: Vec<Address> = others.iter().filter(|row| compare(row, &last).is_lt()).copied().collect();
+        rows.truncate(needed);
+        rows.extend(better);
+    }
+    // SAFETY: likewise.
     let (mut items, ties) = unsafe {
-        let (items, coder) = items_of(segments, order);
+        let (items, coder) = items_of(&rows, order);
         (items, Ties::new(&order.fields[coder.fields_in(2)..]))
     };
     if needed > 0 {
@@ -86,17 +96,21 @@ pub(super) unsafe fn first(segments: &[Segment], order: &Order, needed: usize) -
     items[..needed].iter().map(|item| item.tail.0).collect()
 }
 
-/// The items of the rows of some segments, and what has made their words.
+/// The rows of some segments, one after the other.
+pub(super) fn rows_of_all(segments: &[Segment]) -> Vec<Address> {
+    segments.iter().flat_map(rows_of).map(Address).collect()
+}
+
+/// The items of some rows, and what has made their words.
 ///
 /// # Safety
 /// They must be rows of the order's layout, with all strings alive.
-pub(super) unsafe fn items_of(segments: &[Segment], order: &Order) -> (Vec<Item<2, Address>>, Coder) {
-    let rows: Vec<Address> = segments.iter().flat_map(rows_of).map(Address).collect();
+pub(super) unsafe fn items_of(rows: &[Address], order: &Order) -> (Vec<Item<2, Address>>, Coder) {
     let mut bounds = vec![Bounds::default(); order.keys];
     // SAFETY: as the caller promises.
     unsafe {
-        measure(&mut bounds, order, &rows);
-        items(&rows, order, &bounds)
+        measure(&mut bounds, order, rows);
+        items(rows, order, &bounds)
     }
 }
 
