@@ -222,11 +222,11 @@ impl Rewriting<'_> {
     fn split(&mut self, input: Node, (mut groups, aggregates): (Keys, Calls), place: Place, rows: f64) -> Node {
         let names: HashMap<ColumnId, ColumnId> =
             place.keys.iter().map(|&key| (key, fresh_like(self.columns, key))).collect();
-        let mut parts = Parts::default();
+        let mut parts = Parts::new(&names);
         for ((result, original), (_, below)) in aggregates.into_iter().zip(place.calls.iter()) {
             parts.add(self.columns, result, original, below);
         }
-        let Parts { below, combined, results } = parts;
+        let Parts { below, combined, results, .. } = parts;
         let input = self.below(input, &place, &names, below, &place.way);
         groups.iter_mut().for_each(|(_, key)| key.rename(&names));
         let grouping = Op::Aggregate { input: Box::new(input), groups, aggregates: combined };

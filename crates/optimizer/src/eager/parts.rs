@@ -1,5 +1,7 @@
 //! Aggregates of groups, put together from those of finer groups.
 
+use std::collections::HashMap;
+
 use base::IdMap;
 use functions::AggregateFunction;
 use plan::{AggregateCall, ColumnId, ColumnInfo, Expr, ExprKind};
@@ -21,9 +23,12 @@ fn combining(function: AggregateFunction, result: SqlType) -> Option<(AggregateF
 }
 
 /// Aggregates that are computed twice.
-#[derive(Default)]
-pub(super) struct Parts {
-    /// Of the finer groups.
+pub(super) struct Parts<'k> {
+    /// The keys of the finer groups, by the columns that they are.
+    keys: &'k HashMap<ColumnId, ColumnId>,
+    /// What is computed of the finer groups, for each of those that are combined.
+    parts: Vec<AggregateCall>,
+    /// That which is none of their keys.
     pub below: Vec<(ColumnId, AggregateCall)>,
     /// Of the groups, over these.
     pub combined: Vec<(ColumnId, AggregateCall)>,
@@ -31,7 +36,11 @@ pub(super) struct Parts {
     pub results: Vec<(ColumnId, Expr)>,
 }
 
-impl Parts {
+impl<'k> Parts<'k> {
+    pub fn new(keys: &'k HashMap<ColumnId, ColumnId>) -> Self {
+        Self { keys, parts: Vec::new(), below: Vec::new(), combined: Vec::new(), results: Vec::new() }
+    }
+
     /// One more aggregate, which is `below` there. It adds up.
     pub fn add(
         &mut self,
@@ -59,23 +68,37 @@ impl Parts {
 
     /// What is computed of the finer groups, and combined: a value of that type.
     fn part(&mut self, columns: &mut IdMap<ColumnId, ColumnInfo>, call: AggregateCall, sql_type: SqlType) -> Expr {
-        if let Some(at) = self.below.iter().position(|(_, known)| known.same(&call)) {
+        if let Some(at) = self.parts.iter().position(|known| known.same(&call)) {
             return self.value(columns, at, sql_type, call.function.counts());
         }
+        let key = self.key(columns, &call);
         let mut new =
             |name: &str, sql_type, nullable| columns.push(ColumnInfo { name: name.to_owned(), sql_type, nullable });
         let (counts, position) = (call.function.counts(), call.position);
         let Some((function, argument, combined_type)) = combining(call.function, sql_type) else {
             unreachable!("an aggregate that adds up");
         };
-        let part = new("part", sql_type, !counts);
+        let part = key.unwrap_or_else(|| new("part", sql_type, !counts));
         let combined = new("combined", combined_type, true);
         let arguments = vec![cast(column(columns, part), argument)];
-        self.below.push((part, call));
+        self.parts.push(call.clone());
+        if key.is_none() {
+            self.below.push((part, call));
+        }
         let call =
             AggregateCall { function, arguments, distinct: false, filter: None, sql_type: combined_type, position };
         self.combined.push((combined, call));
         self.value(columns, self.combined.len() - 1, sql_type, counts)
+    }
+
+    /// The key that an aggregate is for each of the finer groups, if it is one, such as the least of equal values.
+    fn key(&self, columns: &IdMap<ColumnId, ColumnInfo>, call: &AggregateCall) -> Option<ColumnId> {
+        let [Expr { kind: ExprKind::Column(argument), .. }] = &call.arguments[..] else { return None };
+        let is_value = call.filter.is_none()
+            && call.function.ignores_duplicates()
+            && call.function.of_finer(call.sql_type) == Some(call.function);
+        let key = self.keys.get(argument).copied().filter(|_| is_value)?;
+        (columns[key].sql_type == call.sql_type).then_some(key)
     }
 
     /// What is combined at that place.

@@ -126,6 +126,21 @@ output [g = g#2]
         scan t t0 [a#0:integer? = 0, b#1:integer = 1]
 ",
     );
+    // The least of equal values is their key.
+    check(
+        "\
+output [g = g#2, r = r#3]
+  aggregate [g#2:text = cast(a#0 as text)] [r#3:integer? = min(a#0), s#4:bigint? = sum(a#0)]
+    scan t t0 [a#0:integer? = 0, b#1:integer = 1]
+",
+        "\
+output [g = g#2, r = r#3]
+  map [r#3:integer? = combined#6, s#4:bigint? = cast(combined#8 as bigint)]
+    aggregate [g#2:text = cast(a#5 as text)] [combined#6:integer? = min(a#5), combined#8:decimal(38,0)? = sum(part#7)]
+      aggregate [a#5:integer? = a#0] [part#7:bigint? = sum(a#0)]
+        scan t t0 [a#0:integer? = 0, b#1:integer = 1]
+",
+    );
     // What may fail stays where it is.
     let plan = "\
 output [g = g#2]
