@@ -72,6 +72,13 @@ impl Str {
         self.is_inline().then(|| std::array::from_fn(|at| bytes.to_le_bytes()[at]))
     }
 
+    /// The bytes as a number, the first one lowest, zeros behind the end, if there are at most eight.
+    #[inline]
+    pub fn first_word(&self) -> Option<u64> {
+        let [first, rest] = self.words();
+        (self.len() <= size_of::<u64>()).then_some(first >> u32::BITS | rest << u32::BITS)
+    }
+
     /// The bytes.
     ///
     /// # Safety

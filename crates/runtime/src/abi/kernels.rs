@@ -304,9 +304,8 @@ pub unsafe extern "C" fn str_length(lo: u64, hi: u64) -> u64 {
 /// # Safety
 /// The words must be a header whose payload is alive.
 pub unsafe extern "C" fn str_integer(lo: u64, hi: u64) -> u64 {
-    let text = Str::from_words([lo, hi]);
     // SAFETY: as the caller promises.
-    cast::plain_integer(unsafe { text.bytes() }) as u64
+    unsafe { cast::plain_integer_of(Str::from_words([lo, hi])) as u64 }
 }
 
 /// The text of an integer if it is short.

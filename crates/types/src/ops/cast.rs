@@ -12,7 +12,7 @@ pub use convert::{
     assign_value, assign_value_in, can_cast, cast_value, cast_value_in, depends_on_zone, float_to_i64, float_to_real,
     try_cast_value,
 };
-pub use short::{NOT_PLAIN, ShortForm, plain_integer};
+pub use short::{NOT_PLAIN, ShortForm, plain_integer, plain_integer_of};
 pub use text::{format_value, format_value_in, pad_char, write_value, write_value_in};
 
 use base::{Error, Result, SqlState};

@@ -115,6 +115,9 @@ enum Matcher {
     Regex(Arc<Regex>),
 }
 
+/// Texts of at most so many bytes are folded without memory of their own.
+const SHORT: usize = 256;
+
 /// A text in folded case, for ILIKE.
 fn folded(text: &str) -> String {
     if text.is_ascii() { text.to_ascii_lowercase() } else { text.chars().map(fold).collect() }
@@ -290,7 +293,31 @@ impl LikePattern {
     /// Whether the text matches; an error if the statement is cancelled meanwhile.
     #[inline]
     pub fn matches(&self, text: &str) -> Result<bool> {
-        if self.fold { self.matches_exactly(&folded(text)) } else { self.matches_exactly(text) }
+        match self.fold {
+            false => self.matches_exactly(text),
+            true if text.is_ascii() => self.matches_ascii_in_lower_case(text),
+            true => self.matches_exactly(&folded(text)),
+        }
+    }
+
+    /// The literals are in lower case.
+    fn matches_ascii_in_lower_case(&self, text: &str) -> Result<bool> {
+        let (bytes, literal) = (text.as_bytes(), self.literal.as_bytes());
+        let found = |part: Option<&[u8]>| Ok(part.is_some_and(|part| part.eq_ignore_ascii_case(literal)));
+        match &self.matcher {
+            Matcher::Any => Ok(true),
+            Matcher::Exact => found(Some(bytes)),
+            Matcher::Prefix => found(bytes.get(..literal.len())),
+            Matcher::Suffix => found(bytes.len().checked_sub(literal.len()).map(|start| &bytes[start..])),
+            _ => {
+                let mut lower = [0; SHORT];
+                let Some(lower) = lower.get_mut(..bytes.len()) else { return self.matches_exactly(&folded(text)) };
+                lower.copy_from_slice(bytes);
+                lower.make_ascii_lowercase();
+                // SAFETY: ASCII in lower case is ASCII.
+                self.matches_exactly(unsafe { str::from_utf8_unchecked(lower) })
+            }
+        }
     }
 
     #[inline]
@@ -372,6 +399,38 @@ mod tests {
         for pattern in ["a.b", "a*", "\\.", "(?i)a", "***=a", "a|b", "[ab]", ".*?", "a{2}"] {
             assert_eq!(tokens_of_regex(pattern), None, "{pattern}");
         }
+    }
+
+    #[test]
+    fn case_is_folded_as_texts_are() {
+        let mut random = Random(23);
+        let parts = ["a", "B", "k", "K", "\u{212a}", "ä", "Ä", "ß", "İ", "x"];
+        let text = |random: &mut Random, more: usize| -> String {
+            (0..random.index(6 + more)).map(|_| random.pick(&parts)).collect()
+        };
+        let (mut hits, mut plain) = (0, 0);
+        for _ in 0..40_000 {
+            let ascii = random.below(2) == 0;
+            let mut part = |more| match ascii {
+                true => text(&mut random, more).replace(|c: char| !c.is_ascii(), "a"),
+                false => text(&mut random, more),
+            };
+            let of = part(300 * usize::from(ascii && hits % 50 == 0));
+            // Often some of the text itself, in the other case.
+            let some: String = of.chars().skip(of.len() % 2).map(|c| if c == 'a' { 'A' } else { c }).collect();
+            let pattern = match of.len() % 4 {
+                0 => [part(0), part(0), part(0)].join(["", "%", "_", "%%"][some.len() % 4]),
+                1 => format!("%{some}"),
+                2 => format!("{some}%"),
+                _ => format!("%{some}%"),
+            };
+            let expected = LikePattern::new(&folded(&pattern), None).unwrap().matches(&folded(&of));
+            let found = LikePattern::case_insensitive(&pattern, None).unwrap().matches(&of);
+            assert_eq!(found, expected, "{of} ilike {pattern}");
+            hits += u64::from(found == Ok(true));
+            plain += u64::from(of.is_ascii());
+        }
+        assert!(hits > 500 && plain > 10_000, "{hits} {plain}");
     }
 
     fn naive(text: &[char], pattern: &[char]) -> bool {

@@ -416,7 +416,12 @@ pub fn reverse(text: &str) -> Result<String> {
 /// As [`reverse`], behind what is there; always true.
 pub fn reverse_to(text: &str, to: &mut String) -> Result<bool> {
     checked(Some(text.len()))?;
-    to.extend(text.chars().rev());
+    if text.is_ascii() {
+        // SAFETY: ASCII in any order is ASCII.
+        unsafe { to.as_mut_vec() }.extend(text.bytes().rev());
+    } else {
+        to.extend(text.chars().rev());
+    }
     Ok(true)
 }
 
