@@ -8,6 +8,7 @@ use base::Result;
 use base::helpers::PieceStep;
 use io::{CHUNK_ROWS, FIRST_ROWS, FileSource, Once, PieceReader, PrunePredicate};
 use scheduler::{Cutting, Morsel, MorselRanges, Offsets, Progress, Strategy, TaskSet, Tasks};
+use types::Value;
 
 /// A file that is read: the rows that its pieces are expected to have are the morsels. What `T` holds is known of a piece
 /// beyond its reading.
@@ -17,6 +18,8 @@ pub(crate) struct Pieces<T> {
     prune: Vec<PrunePredicate>,
     chunk_rows: usize,
     only_extremes: bool,
+    /// The file's morsels, in the order in which they are pieces.
+    order: Vec<usize>,
     offsets: Offsets,
     /// By the ends of their numbers, which rests keep.
     unfinished: Mutex<HashMap<u64, Piece<T>>>,
@@ -37,12 +40,28 @@ impl<T: Default> Pieces<T> {
     /// `few` says that likely not all of these rows will be read.
     pub fn new(file: Arc<dyn FileSource>, fields: Vec<usize>, prune: Vec<PrunePredicate>, few: bool) -> Result<Self> {
         fields.iter().try_for_each(|&f| file.schema()[f].check_supported())?;
-        // A piece that is expected to be empty must be looked at, too; and what a corrupt file says of its size must not make
-        // sums overflow.
-        let offsets = Offsets::new((0..file.morsels()).map(|piece| file.rows_of(piece).clamp(1, 1 << 40)));
+        let order: Vec<usize> = (0..file.morsels()).collect();
+        let offsets = offsets(&*file, &order);
         let chunk_rows = if few { FIRST_ROWS } else { CHUNK_ROWS };
         let only_extremes = false;
-        Ok(Self { file, fields, prune, chunk_rows, only_extremes, offsets, unfinished: Mutex::default() })
+        Ok(Self { file, fields, prune, chunk_rows, only_extremes, order, offsets, unfinished: Mutex::default() })
+    }
+
+    /// The same with those pieces first whose least values of a column come first, or, if it is `descending`, whose greatest do;
+    /// those of which nothing is known are the last ones.
+    pub fn best_first(mut self, column: usize, descending: bool) -> Self {
+        let ends = |morsel| {
+            let known = self.file.statistics_of(morsel, column);
+            if descending { known.max } else { known.min }
+        };
+        let ends: Vec<Option<Value>> = (0..self.order.len()).map(ends).collect();
+        self.order.sort_by(|&a, &b| match (&ends[a], &ends[b]) {
+            (Some(a), Some(b)) if descending => b.total_cmp(a),
+            (Some(a), Some(b)) => a.total_cmp(b),
+            (a, b) => b.is_some().cmp(&a.is_some()),
+        });
+        self.offsets = offsets(&*self.file, &self.order);
+        self
     }
 
     /// The same, for whom rows are enough that have the least and the greatest values of all.
@@ -72,14 +91,21 @@ impl<T: Default> Pieces<T> {
 
     /// The piece that a morsel, or the rest of one, begins with.
     pub fn take(&self, morsel: Morsel) -> Result<Piece<T>> {
+        self.take_if(morsel, |_, _| true)
+    }
+
+    /// The same; of a piece that has not been begun, no rows, unless the file's morsel is `wanted`.
+    pub fn take_if(&self, morsel: Morsel, wanted: impl Fn(&dyn FileSource, usize) -> bool) -> Result<Piece<T>> {
         let piece = self.offsets.piece(morsel.begin);
         let end = self.offsets.end_of(piece);
         if let Some(piece) = self.lock().remove(&end) {
             return Ok(piece);
         }
+        let piece = self.order[piece];
         let extremes = if self.only_extremes { self.file.extremes(piece, &self.fields) } else { None };
         let reader = match extremes {
             Some(chunk) => Box::new(Once::new(chunk)),
+            None if !wanted(&*self.file, piece) => Box::new(Once::nothing()),
             None => self.file.clone().read(piece, &self.fields, &self.prune, self.chunk_rows)?,
         };
         Ok(Piece { reader, held: T::default(), numbers: morsel.begin..end, done: 0 })
@@ -95,6 +121,12 @@ impl<T: Default> Pieces<T> {
     fn lock(&self) -> MutexGuard<'_, HashMap<u64, Piece<T>>> {
         self.unfinished.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Numbers of rows of the pieces. One that is expected to be empty must be looked at, too; and what a corrupt file says of its
+/// size must not make sums overflow.
+fn offsets(file: &dyn FileSource, order: &[usize]) -> Offsets {
+    Offsets::new(order.iter().map(|&morsel| file.rows_of(morsel).clamp(1, 1 << 40)))
 }
 
 impl<T> Piece<T> {

@@ -276,6 +276,10 @@ impl FileSource for ParquetSource {
         });
         ends.collect::<Option<Vec<_>>>().map(|columns| Chunk::new(2, columns))
     }
+    fn statistics_of(&self, morsel: usize, column: usize) -> ColumnStatistics {
+        let (file, row_group) = self.morsels[morsel];
+        self.row_group_statistics(file, row_group, column)
+    }
     fn statistics(&self, column: usize) -> ColumnStatistics {
         let mut pieces = self.morsels.iter().map(|&(file, group)| self.row_group_statistics(file, group, column));
         let Some(first) = pieces.next() else { return ColumnStatistics::default() };

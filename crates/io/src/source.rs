@@ -215,6 +215,10 @@ pub trait FileSource: Send + Sync {
     fn identity(&self) -> Option<Identity> {
         None
     }
+    /// What the files' own statistics say about a column of one morsel.
+    fn statistics_of(&self, _morsel: usize, _column: usize) -> ColumnStatistics {
+        ColumnStatistics::default()
+    }
     /// What the files' own statistics say about a column.
     fn statistics(&self, _column: usize) -> ColumnStatistics {
         ColumnStatistics::default()
@@ -273,6 +277,11 @@ impl Once {
     /// The reading of `chunk`.
     pub fn new(chunk: Chunk) -> Self {
         Self(Some(chunk))
+    }
+
+    /// That of no rows.
+    pub fn nothing() -> Self {
+        Self(None)
     }
 }
 
@@ -381,6 +390,9 @@ impl FileSource for Selected {
     }
     fn extremes(&self, morsel: usize, columns: &[usize]) -> Option<Chunk> {
         self.source.extremes(morsel, &self.of_source(columns))
+    }
+    fn statistics_of(&self, morsel: usize, column: usize) -> ColumnStatistics {
+        self.source.statistics_of(morsel, self.columns[column])
     }
     fn statistics(&self, column: usize) -> ColumnStatistics {
         self.source.statistics(self.columns[column])

@@ -79,6 +79,20 @@ impl Threshold {
         }
     }
 
+    /// Whether rows may be needed whose first keys lie between these values, where they are known, or may be NULL. Of floats, the
+    /// greatest value leaves NaN out.
+    pub fn may_need(&self, (least, greatest): (Option<&Value>, Option<&Value>), may_be_null: bool) -> bool {
+        let order = |known: &Value, value: &Value| by_number(known.clone()).total_cmp(value);
+        match self.needed() {
+            None => true,
+            Some(Needed::Null) => may_be_null,
+            Some(Needed::AtMost { or_null: true, .. } | Needed::AtLeast { or_null: true, .. }) if may_be_null => true,
+            Some(Needed::AtMost { value, .. }) => least.is_none_or(|least| order(least, &value).is_le()),
+            Some(Needed::AtLeast { value: Value::Float(_), .. }) => true,
+            Some(Needed::AtLeast { value, .. }) => greatest.is_none_or(|greatest| order(greatest, &value).is_ge()),
+        }
+    }
+
     /// As many rows as are needed have this value for their first key, or one before it.
     pub fn tighten(&self, value: Value) {
         let value = by_number(value);
@@ -113,6 +127,27 @@ fn by_number(value: Value) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn it_tells_who_may_have_what_is_needed() {
+        let number = |n: i64| Value::Int(n);
+        let (low, high) = (number(3), number(7));
+        let between = (Some(&low), Some(&high));
+        let threshold = Threshold::new(1, true, true);
+        assert!(threshold.may_need(between, false));
+        threshold.tighten(number(7));
+        assert!(threshold.may_need(between, false) && threshold.may_need((None, None), false));
+        threshold.tighten(number(8));
+        assert!(!threshold.may_need(between, false) && threshold.may_need(between, true));
+        assert!(threshold.may_need((Some(&low), None), false));
+        let threshold = Threshold::new(1, false, false);
+        threshold.tighten(number(2));
+        assert!(!threshold.may_need(between, true) && threshold.may_need((None, Some(&high)), false));
+        // NaN comes first.
+        let threshold = Threshold::new(1, true, false);
+        threshold.tighten(Value::Float(9.0));
+        assert!(threshold.may_need((Some(&Value::Float(1.0)), Some(&Value::Float(2.0))), false));
+    }
 
     #[test]
     fn it_only_gets_stricter() {

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use base::Result;
 use base::memory::Reservation;
 use io::{FileSource, Step};
-use pipeline::ir::{PipelineId, ScanPredicate as IrPredicate, SourceColumn};
+use pipeline::ir::{FirstKey, PipelineId, ScanPredicate as IrPredicate, SourceColumn};
 use scheduler::{Claim, Cutting, Morsel, MorselRanges, Progress, TaskSet, Wanted, WorkerId};
 use storage::{ChunkReader, ScanPredicate};
 
@@ -32,6 +32,7 @@ pub(super) struct FileScan {
 pub(super) struct FileTasks {
     feed: Feed,
     pieces: Arc<Pieces<Option<Held>>>,
+    fields: Vec<usize>,
     delivered: Delivered,
     narrowing: Narrowing,
     /// Columns that decide whether others are read.
@@ -84,7 +85,10 @@ impl FileScan {
         let only_extremes = predicates.is_empty() && query.program.pipelines[pipeline].only_finds_extremes();
         let few = !query.limits_of(&query.program.pipelines[pipeline].body).is_empty();
         let prune = predicates.iter().filter_map(prune_predicate).collect();
-        let pieces = Pieces::new(file, fields.clone(), prune, few)?;
+        let mut pieces = Pieces::new(file, fields.clone(), prune, few)?;
+        if let Some((attribute, descending)) = first_key(query, pipeline) {
+            pieces = pieces.best_first(attribute, descending);
+        }
         let pieces = Arc::new(if only_extremes { pieces.only_extremes() } else { pieces });
         Ok(Self { pieces, fields, predicates: local.into() })
     }
@@ -115,6 +119,14 @@ impl FileScan {
     }
 }
 
+/// The attribute that a top-k or the like orders by first, where that may be asked of rows before they come to it, and whether
+/// from high to low.
+fn first_key(query: &Query, pipeline: PipelineId) -> Option<(usize, bool)> {
+    let key = FirstKey::of(&query.program, pipeline)?;
+    let attribute = source_columns(query, pipeline).0[key.column].attribute;
+    Some((attribute, query.context.threshold(key.state)?.is_descending()))
+}
+
 impl First {
     /// Whether one worker has read enough, which so many rows and the end of a piece bring nearer. Only one at a time asks.
     fn has_enough(&self, rows: u64, pieces: u64) -> bool {
@@ -136,11 +148,9 @@ impl FileTasks {
         first: Option<Arc<First>>,
     ) -> Self {
         let (_, codes) = source_columns(&query, pipeline);
-        // A file's chunks have no codes.
-        let codes = (!codes.is_empty()).then(Vec::new);
-        let place = |column: &SourceColumn| {
-            fields.iter().position(|&f| f == column.attribute).expect("a column of the source is read")
-        };
+        let place_of = |attribute: usize| fields.iter().position(|&f| f == attribute).expect("it is read");
+        let codes = (!codes.is_empty()).then(|| codes.iter().map(|&attribute| place_of(attribute)).collect());
+        let place = |column: &SourceColumn| place_of(column.attribute);
         let columns = fields.len();
         let read = delivered(&query, pipeline, &place);
         let narrowing = Narrowing::new(query.clone(), pipeline, predicates, place);
@@ -149,7 +159,7 @@ impl FileTasks {
             asked.clear();
         }
         let feed = Feed::new(query, pipeline, ranges, cut);
-        Self { feed, pieces, delivered: Delivered { read, codes }, narrowing, asked, first }
+        Self { feed, pieces, fields, delivered: Delivered { read, codes }, narrowing, asked, first }
     }
 
     /// Runs rows of a chunk, as many as the time allows, and returns how many these were.
@@ -173,7 +183,8 @@ impl FileTasks {
 
     /// The piece that a morsel begins with.
     fn begin(&self, morsel: Morsel) -> Result<Piece<Option<Held>>> {
-        let mut piece = self.pieces.take(morsel)?;
+        let wanted = |file: &dyn FileSource, of| self.narrowing.wants(file, of, |column| self.fields[column]);
+        let mut piece = self.pieces.take_if(morsel, wanted)?;
         if !self.asked.is_empty() {
             piece.reader.ask_first(&self.asked);
         }

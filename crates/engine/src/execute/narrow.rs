@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use base::Result;
 use base::ids::Id;
+use io::FileSource;
 use pipeline::ir::{FirstKey, PipelineId, Source as IrSource, SourceColumn, StateId};
 use runtime::threshold::{Needed, Threshold};
 use scheduler::WorkerId;
@@ -83,6 +84,16 @@ impl Narrowing {
         let windows = (0..reader.rows()).step_by(WINDOW).map(|from| from..(from + WINDOW).min(reader.rows()));
         predicates.is_empty()
             || windows.into_iter().any(|rows| reader.scan(rows, &predicates, &mut scratch, &mut selection) > 0)
+    }
+
+    /// Whether rows of a file's morsel may be wanted now; `field` says which of its fields an attribute is.
+    pub fn wants(&self, file: &dyn FileSource, morsel: usize, field: impl Fn(usize) -> usize) -> bool {
+        let Some((key, threshold)) = self.threshold() else { return true };
+        if threshold.version() == 0 {
+            return true;
+        }
+        let known = file.statistics_of(morsel, field(key.attribute));
+        threshold.may_need((known.min.as_ref(), known.max.as_ref()), known.nulls != Some(0))
     }
 
     /// Whether any row may be left out.

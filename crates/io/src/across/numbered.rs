@@ -100,6 +100,12 @@ impl FileSource for Numbered {
         let (own, places) = self.of_source(columns);
         if places.is_empty() { self.source.extremes(morsel, &own) } else { None }
     }
+    fn statistics_of(&self, morsel: usize, column: usize) -> ColumnStatistics {
+        match self.of_source(&[column]).0.first() {
+            Some(&column) => self.source.statistics_of(morsel, column),
+            None => ColumnStatistics::default(),
+        }
+    }
     fn statistics(&self, column: usize) -> ColumnStatistics {
         match self.of_source(&[column]).0.first() {
             Some(&column) => self.source.statistics(column),
