@@ -20,6 +20,7 @@ pub(crate) struct Pieces<T> {
     only_extremes: bool,
     /// The file's morsels, in the order in which they are pieces.
     order: Vec<usize>,
+    is_best_first: bool,
     offsets: Offsets,
     /// By the ends of their numbers, which rests keep.
     unfinished: Mutex<HashMap<u64, Piece<T>>>,
@@ -43,13 +44,23 @@ impl<T: Default> Pieces<T> {
         let order: Vec<usize> = (0..file.morsels()).collect();
         let offsets = offsets(&*file, &order);
         let chunk_rows = if few { FIRST_ROWS } else { CHUNK_ROWS };
-        let only_extremes = false;
-        Ok(Self { file, fields, prune, chunk_rows, only_extremes, order, offsets, unfinished: Mutex::default() })
+        Ok(Self {
+            file,
+            fields,
+            prune,
+            chunk_rows,
+            only_extremes: false,
+            order,
+            is_best_first: false,
+            offsets,
+            unfinished: Mutex::default(),
+        })
     }
 
     /// The same with those pieces first whose least values of a column come first, or, if it is `descending`, whose greatest do;
     /// those of which nothing is known are the last ones.
     pub fn best_first(mut self, column: usize, descending: bool) -> Self {
+        self.is_best_first = true;
         let ends = |morsel| {
             let known = self.file.statistics_of(morsel, column);
             if descending { known.max } else { known.min }
@@ -71,7 +82,10 @@ impl<T: Default> Pieces<T> {
 
     /// The morsels.
     pub fn cut(&self, cut: &Cutting) -> MorselRanges {
-        cut.pieces(&self.offsets)
+        match self.is_best_first {
+            true => cut.with_strategy(Strategy::InOrder).pieces(&self.offsets),
+            false => cut.pieces(&self.offsets),
+        }
     }
 
     /// All of them as one morsel.

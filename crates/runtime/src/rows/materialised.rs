@@ -45,6 +45,10 @@ pub(crate) type Mark = (usize, usize);
 pub(crate) trait Bound: Debug + Send + Sync {
     /// So many rows are worth the first look.
     fn least(&self) -> usize;
+    /// So many are worth a look between two batches, where what it comes to may spare some of the next one.
+    fn fewest(&self) -> usize {
+        usize::MAX
+    }
     /// Looks at all rows.
     fn look(&self, rows: &[Segment]) -> Result<Look>;
 }
@@ -74,7 +78,7 @@ impl RowsLocal {
 
     /// The block is full: a new row, zeroed. Rows may move if they are bounded: all of their fields must be stored.
     pub(crate) fn grow(&mut self) -> Result<*mut u8> {
-        self.prune()?;
+        self.prune(false)?;
         Ok(self.area.allocate(self.stride)?.as_ptr())
     }
 
@@ -83,10 +87,11 @@ impl RowsLocal {
     }
 
     /// Moves the rows that stay, with their strings, to new areas, and drops the others with the old ones.
-    fn prune(&mut self) -> Result<()> {
+    fn prune(&mut self, is_between_batches: bool) -> Result<()> {
         let Some((bound, least)) = &self.inner.bound else { return Ok(()) };
         let segments: Vec<Segment> = self.segments().collect();
-        if segments.iter().map(Segment::rows).sum::<usize>() < *least {
+        let least = if is_between_batches { bound.fewest().min(*least) } else { *least };
+        if segments.iter().map(Segment::rows).sum::<usize>() < least {
             return Ok(());
         }
         let Look { kept, next } = bound.look(&segments)?;
@@ -159,7 +164,7 @@ impl RowsLocal {
 
     /// Makes all rows own their strings.
     pub(crate) fn own_strings(&mut self) -> Result<()> {
-        self.prune()?;
+        self.prune(false)?;
         if self.inner.strings.is_empty() {
             return Ok(());
         }
@@ -214,7 +219,7 @@ impl RowLists {
     /// Throws rows away if it is time. Called by the worker itself, between two batches.
     pub(crate) fn prune(&self, worker: usize) -> Result<()> {
         // SAFETY: the item is the worker's own.
-        unsafe { (*self.locals.get(worker)).prune() }
+        unsafe { (*self.locals.get(worker)).prune(true) }
     }
 
     /// The rows of a worker from a mark on, and the mark behind them. Called by the worker itself.

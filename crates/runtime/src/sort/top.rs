@@ -40,6 +40,10 @@ impl Bound for Top {
         LEAST.max(self.needed.saturating_mul(SLACK))
     }
 
+    fn fewest(&self) -> usize {
+        self.needed.saturating_mul(2).max(1)
+    }
+
     /// The first rows: O(rows), every `(SLACK - 1) * needed` rows or less often.
     fn look(&self, rows: &[Segment]) -> Result<Look> {
         // SAFETY: rows of this state, all fields of which have been stored, with strings that are alive.
