@@ -169,6 +169,10 @@ impl<const W: usize, T: Tail> Exchange<W, T> {
         }
     }
 
+    fn keeps_all(&self) -> bool {
+        self.keep.len() == self.counts.len()
+    }
+
     fn ties(&self) -> Ties<'_> {
         // SAFETY: rows of the state that is sorted, whose strings live as long.
         unsafe { Ties::new(&self.ties) }
@@ -205,18 +209,26 @@ impl<const W: usize, T: Tail> Exchange<W, T> {
         dealing.items.extend(rows.iter().map(|&row| Item::new(row)));
         // SAFETY: the coder was made for these rows, whose strings live as long as they are sorted.
         unsafe { self.coder.encode(&rows, &mut dealing.items[first..]) };
-        let (ties, mut kept) = (self.ties(), first);
-        for at in first..dealing.items.len() {
-            let item = dealing.items[at];
-            let range = self.range_of(&item, ties, steps);
-            dealing.counts[range] += 1;
-            if self.keep.contains(&range) {
-                dealing.items[kept] = item;
-                dealing.ranges.push(range as u16);
-                kept += 1;
+        let (ties, counts) = (self.ties(), &mut dealing.counts);
+        let mut range_of = |item: &Item<W, T>| {
+            let range = self.range_of(item, ties, steps);
+            counts[range] += 1;
+            range
+        };
+        if self.keeps_all() {
+            dealing.ranges.extend(dealing.items[first..].iter().map(|item| range_of(item) as u16));
+        } else {
+            let mut kept = first;
+            for at in first..dealing.items.len() {
+                let range = range_of(&dealing.items[at]);
+                if self.keep.contains(&range) {
+                    dealing.items[kept] = dealing.items[at];
+                    dealing.ranges.push(range as u16);
+                    kept += 1;
+                }
             }
+            dealing.items.truncate(kept);
         }
-        dealing.items.truncate(kept);
         dealing.rows += rows.len();
         *steps = steps.saturating_sub(rows.len() as u64);
     }
@@ -263,7 +275,7 @@ impl<const W: usize, T: Tail> Deal for Exchange<W, T> {
         let (rows, ranges) = (self.pieces[piece], self.counts.len());
         let mut place = lock(&self.dealing[piece]);
         // Few are kept of most pieces, if not all are.
-        let room = if self.keep.len() == ranges { rows.rows() } else { BATCH };
+        let room = if self.keeps_all() { rows.rows() } else { BATCH };
         let begin = || Dealing {
             rows: 0,
             items: Vec::with_capacity(room),

@@ -17,7 +17,8 @@ const SEARCHED: usize = 3;
 #[derive(Debug)]
 pub(super) struct Separators<const W: usize, T> {
     items: Vec<Item<W, T>>,
-    /// The first one is of all of them.
+    /// Of all of them, and of those of some buckets.
+    all: Table,
     tables: Vec<Table>,
     buckets: Vec<Bucket>,
     /// Whether some are equal, by their words.
@@ -37,7 +38,7 @@ struct Table {
     buckets: u32,
 }
 
-/// The separators of a bucket, and their table, if they have one: not the first one.
+/// The separators of a bucket, and the number of their table, if they have one, counted from 1.
 #[derive(Clone, Copy, Debug)]
 struct Bucket {
     from: u16,
@@ -49,38 +50,28 @@ impl<const W: usize, T: Tail> Separators<W, T> {
     /// Of items in order, at most 65,535.
     pub(super) fn new(items: Vec<Item<W, T>>) -> Self {
         let alike = items.windows(2).any(|pair| pair[0].words == pair[1].words);
-        let mut separators = Self { items, tables: Vec::new(), buckets: Vec::new(), alike };
-        separators.add_table(0..separators.items.len());
+        let mut buckets = Vec::new();
+        let all = table(&items, 0..items.len(), &mut buckets);
+        let mut separators = Self { items, all, tables: Vec::new(), buckets, alike };
         let mut next = 0;
         while next < separators.buckets.len() {
             let Bucket { from, to, .. } = separators.buckets[next];
             let of = usize::from(from)..usize::from(to);
             let first = |at: usize| separators.items[at].words[0];
             if of.len() > SEARCHED && first(of.start) != first(of.end - 1) {
+                let table = table(&separators.items, of, &mut separators.buckets);
+                separators.tables.push(table);
                 separators.buckets[next].table = separators.tables.len() as u32;
-                separators.add_table(of);
             }
             next += 1;
         }
         separators
     }
 
-    fn add_table(&mut self, of: Range<usize>) {
-        let items = &self.items[of.clone()];
-        let first = |item: Option<&Item<W, T>>| item.map_or(0, |item| item.words[0]);
-        let (low, span) = (first(items.first()), first(items.last()) - first(items.first()));
-        let most = (items.len().max(1) * BUCKETS).next_power_of_two();
-        let shift = (64 - span.leading_zeros()).saturating_sub(most.trailing_zeros());
-        let edge = |bucket: u64| (of.start + items.partition_point(|s| (s.words[0] - low) >> shift < bucket)) as u16;
-        let (from, to, buckets) = (of.start as u16, of.end as u16, self.buckets.len() as u32);
-        self.tables.push(Table { from, to, low, span, shift, buckets });
-        self.buckets.extend((0..=span >> shift).map(|n| Bucket { from: edge(n), to: edge(n + 1), table: 0 }));
-    }
-
     /// How many are less, by their words.
     #[inline]
     pub(super) fn less_than(&self, words: &[u64; W]) -> usize {
-        let mut table = &self.tables[0];
+        let mut table = &self.all;
         loop {
             let Some(distance) = words[0].checked_sub(table.low) else { return table.from.into() };
             if distance > table.span {
@@ -91,7 +82,7 @@ impl<const W: usize, T: Tail> Separators<W, T> {
                 let (from, to) = (usize::from(bucket.from), usize::from(bucket.to));
                 return from + self.items[from..to].partition_point(|s| is_less(&s.words, words));
             }
-            table = &self.tables[bucket.table as usize];
+            table = &self.tables[bucket.table as usize - 1];
         }
     }
 
@@ -104,6 +95,19 @@ impl<const W: usize, T: Tail> Separators<W, T> {
     pub(super) fn as_slice(&self) -> &[Item<W, T>] {
         &self.items
     }
+}
+
+/// The table of some separators, whose buckets come behind those that there are.
+fn table<const W: usize, T>(items: &[Item<W, T>], of: Range<usize>, buckets: &mut Vec<Bucket>) -> Table {
+    let items = &items[of.clone()];
+    let first = |item: Option<&Item<W, T>>| item.map_or(0, |item| item.words[0]);
+    let (low, span) = (first(items.first()), first(items.last()) - first(items.first()));
+    let most = (items.len().max(1) * BUCKETS).next_power_of_two();
+    let shift = (64 - span.leading_zeros()).saturating_sub(most.trailing_zeros());
+    let edge = |bucket: u64| (of.start + items.partition_point(|s| (s.words[0] - low) >> shift < bucket)) as u16;
+    let table = Table { from: of.start as u16, to: of.end as u16, low, span, shift, buckets: buckets.len() as u32 };
+    buckets.extend((0..=span >> shift).map(|n| Bucket { from: edge(n), to: edge(n + 1), table: 0 }));
+    table
 }
 
 /// The order of words; the first ones decide, nearly always.
