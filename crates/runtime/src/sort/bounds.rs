@@ -45,8 +45,9 @@ impl Bounds {
             // SAFETY: no text, and rows of the layout.
             unsafe { if null { visit(field, Widen(not_null())) } else { visit(field, Widen(all())) } }
         };
+        let may_be_odd = field.by_bits && matches!(field.ty, Ty::F32 | Ty::F64);
         // SAFETY: as the caller promises.
-        let odd = field.by_bits && unsafe { all().any(|row| !field.is_null(row) && numbers::is_odd(field, row)) };
+        let odd = may_be_odd && unsafe { all().any(|row| !field.is_null(row) && numbers::is_odd(field, row)) };
         Self { null, odd, values }
     }
 

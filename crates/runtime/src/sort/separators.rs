@@ -80,6 +80,9 @@ impl<const W: usize, T: Tail> Separators<W, T> {
             let bucket = self.buckets[table.buckets as usize + (distance >> table.shift) as usize];
             if bucket.table == 0 {
                 let (from, to) = (usize::from(bucket.from), usize::from(bucket.to));
+                if from == to {
+                    return from;
+                }
                 return from + self.items[from..to].partition_point(|s| is_less(&s.words, words));
             }
             table = &self.tables[bucket.table as usize - 1];
