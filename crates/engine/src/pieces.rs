@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use base::Result;
 use base::helpers::PieceStep;
-use io::{CHUNK_ROWS, FIRST_ROWS, FileSource, Once, PieceReader, PrunePredicate};
+use io::{CHUNK_ROWS, FIRST_ROWS, FileSource, NoRows, Once, PieceReader, PrunePredicate};
 use scheduler::{Cutting, Morsel, MorselRanges, Offsets, Progress, Strategy, TaskSet, Tasks};
 use types::Value;
 
@@ -117,9 +117,9 @@ impl<T: Default> Pieces<T> {
         }
         let piece = self.order[piece];
         let extremes = if self.only_extremes { self.file.extremes(piece, &self.fields) } else { None };
-        let reader = match extremes {
+        let reader: Box<dyn PieceReader> = match extremes {
             Some(chunk) => Box::new(Once::new(chunk)),
-            None if !wanted(&*self.file, piece) => Box::new(Once::nothing()),
+            None if !wanted(&*self.file, piece) => Box::new(NoRows),
             None => self.file.clone().read(piece, &self.fields, &self.prune, self.chunk_rows)?,
         };
         Ok(Piece { reader, held: T::default(), numbers: morsel.begin..end, done: 0 })

@@ -50,7 +50,7 @@ pub use paths::expand_paths;
 pub use planned::ChunkWriter;
 pub use remote::{Access, Client, S3, UrlStyle, Wanted};
 pub use source::{
-    CHUNK_ROWS, ColumnStatistics, CompareOp, FIRST_ROWS, Field, FileSource, MemorySource, Once, PieceReader,
+    CHUNK_ROWS, ColumnStatistics, CompareOp, FIRST_ROWS, Field, FileSource, MemorySource, NoRows, Once, PieceReader,
     PrunePredicate, Step,
 };
 

@@ -156,7 +156,7 @@ pub trait PieceReader: Send {
 }
 
 /// A piece of which no row is wanted.
-pub(crate) struct NoRows;
+pub struct NoRows;
 
 impl PieceReader for NoRows {
     fn step(&mut self) -> Result<Step> {
@@ -277,11 +277,6 @@ impl Once {
     /// The reading of `chunk`.
     pub fn new(chunk: Chunk) -> Self {
         Self(Some(chunk))
-    }
-
-    /// That of no rows.
-    pub fn nothing() -> Self {
-        Self(None)
     }
 }
 

@@ -121,8 +121,6 @@ impl ScalarFunction {
     pub const JSON_EXTRACT_STRING: Self = row("json_extract_string");
     pub const JSON_FIELD: Self = row("json_field");
     pub const JSON_FIELD_TEXT: Self = row("json_field_text");
-    pub const ROUND_DOUBLE_TO: Self = row("round_double_to");
-    pub const TRUNC_DOUBLE_TO: Self = row("trunc_double_to");
     pub const JSON_FIELD_OF_TEXT: Self = row("json_field_of_text");
     pub const JSON_FIELD_TEXT_OF_TEXT: Self = row("json_field_text_of_text");
     pub const JSONB_FIELD: Self = row("jsonb_field");
@@ -132,6 +130,8 @@ impl ScalarFunction {
     pub const JSON_PATH: Self = row("json_path");
     pub const JSON_PATH_TEXT: Self = row("json_path_text");
     pub const HASH: Self = row("hash");
+    pub const ROUND_DOUBLE_TO: Self = row("round_double_to");
+    pub const TRUNC_DOUBLE_TO: Self = row("trunc_double_to");
     pub const ISFINITE: Self = row("isfinite");
     pub const TIME_BUCKET: Self = row("time_bucket");
     pub const DATE_BIN: Self = row("date_bin");

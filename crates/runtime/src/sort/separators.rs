@@ -33,7 +33,7 @@ struct Table {
     to: u16,
     low: u64,
     span: u64,
-    /// By how far distances are shifted to be the number of a bucket, counted from this one.
+    /// By how far a distance is shifted to be the number of its bucket among the table's, and which is the first of these.
     shift: u32,
     buckets: u32,
 }
