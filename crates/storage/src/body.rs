@@ -9,7 +9,7 @@ mod frozen;
 mod lengths;
 mod scratch;
 
-pub(crate) use frozen::{Frozen, Packing, Translated};
+pub(crate) use frozen::{Frozen, Packing, Symbols, Translated};
 pub(crate) use scratch::{Cell, Overlay};
 pub use scratch::{Scratch, Texts};
 
@@ -70,10 +70,11 @@ impl Stored {
         }
     }
 
-    /// Begins to put symbols into texts that lie behind one another, if that is what they do.
-    pub(crate) fn pack(&self) -> Option<(Arc<Frozen>, Box<Packing>)> {
+    /// Begins to put symbols into texts that lie behind one another, if that is what they do: those `known` of others, if these
+    /// are good enough.
+    pub(crate) fn pack(&self, known: Option<Arc<Symbols>>) -> Option<(Arc<Frozen>, Box<Packing>)> {
         match self {
-            Self::Frozen(frozen) => Packing::new(frozen).map(|packing| (frozen.clone(), Box::new(packing))),
+            Self::Frozen(frozen) => Packing::new(frozen, known).map(|packing| (frozen.clone(), Box::new(packing))),
             _ => None,
         }
     }

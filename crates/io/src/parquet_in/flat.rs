@@ -260,6 +260,10 @@ impl Batch {
     /// Makes room for `most` rows' values, and writes those there that were codes.
     fn write_out(&mut self, dictionary: Option<&Column>, most: usize) {
         let size = self.sql_type.physical().size();
+        if self.values.capacity() == 0 {
+            // What is read may stay, and has huge pages then.
+            self.values = Buffer::lasting(most * size);
+        }
         self.values.reserve((most * size).saturating_sub(self.values.len()));
         if let Some(column) = self.codes.take().zip(dictionary).map(|(codes, of)| self.coded(of, codes)) {
             // SAFETY: so many bytes are the column's values.

@@ -8,6 +8,7 @@
 //! After Lang et al., *Data Blocks: Hybrid OLTP and OLAP on Compressed Storage*, SIGMOD 2016, section 3.
 
 mod dictionary;
+mod encoder;
 mod fetch;
 mod gather;
 mod layout;
@@ -30,7 +31,7 @@ use types::{Buffer, Column, Physical, SqlType, Str, Value};
 
 pub(crate) use layout::Scheme;
 pub(crate) use predicate::Translated;
-pub(crate) use symbols::Packing;
+pub(crate) use symbols::{Packing, Symbols};
 
 use super::{Cell, Texts};
 use crate::ColumnRef;

@@ -14,7 +14,7 @@ use base::memory::on_node;
 use base::statement;
 
 use super::Relation;
-use crate::body::{Body, Frozen, Packing, Stored};
+use crate::body::{Body, Frozen, Packing, Stored, Symbols};
 use crate::lock::lock;
 use crate::statistics::{Bounds, Summary};
 use crate::values::Values;
@@ -38,6 +38,8 @@ struct Share {
     later: Vec<Later>,
     /// As `busy`, of these.
     busy_later: usize,
+    /// The symbols that texts got last, as long as there is something to do later.
+    symbols: Option<Arc<Symbols>>,
 }
 
 impl Share {
@@ -158,7 +160,13 @@ impl Drop for Claim<'_> {
 
 impl Drop for LaterClaim<'_> {
     fn drop(&mut self) {
-        lock(&self.backlog.columns)[self.attribute].busy_later -= 1;
+        let mut columns = lock(&self.backlog.columns);
+        let share = &mut columns[self.attribute];
+        share.busy_later -= 1;
+        if share.busy_later == 0 && share.later.is_empty() {
+            share.symbols = None;
+        }
+        drop(columns);
         self.backlog.done.notify_all();
     }
 }
@@ -290,7 +298,15 @@ impl Relation {
     ) -> Option<(Arc<Frozen>, Box<Packing>)> {
         let chunk = self.directory.get(number);
         let _node = on_node(chunk.node());
-        let (column, mut packing) = begun.or_else(|| chunk.pin().stored(attribute).pack())?;
+        let (column, mut packing) = match begun {
+            Some(begun) => begun,
+            None => {
+                let known = lock(&self.backlog.columns)[attribute].symbols.clone();
+                let begun = chunk.pin().stored(attribute).pack(known)?;
+                lock(&self.backlog.columns)[attribute].symbols = Some(begun.1.symbols());
+                begun
+            }
+        };
         if packing.step(&column) {
             return Some((column, packing));
         }

@@ -76,7 +76,7 @@ impl Buffer {
         Self { start, len, capacity: len, owner: Owner::Buffer }
     }
 
-    /// An empty buffer of `capacity` bytes, which does not grow, for what stays: no memory beside it is lost.
+    /// An empty buffer of `capacity` bytes for what stays: no memory beside it is lost, as long as it does not grow.
     pub fn lasting(capacity: usize) -> Self {
         if capacity < Self::LASTING {
             return Self::with_capacity(capacity);
@@ -168,9 +168,10 @@ impl Buffer {
     }
 
     fn set_capacity(&mut self, capacity: usize) {
-        assert!(matches!(self.owner, Owner::Buffer), "foreign and lasting buffers do not grow");
+        assert!(!self.is_foreign(), "foreign buffers do not grow");
         let new = Self::layout(capacity);
-        if self.capacity == 0 || capacity == 0 || Self::layout(self.capacity).align() != new.align() {
+        let is_allocators = matches!(self.owner, Owner::Buffer);
+        if !is_allocators || self.capacity == 0 || capacity == 0 || Self::layout(self.capacity).align() != new.align() {
             let mut moved = Self::with_capacity(capacity);
             // It holds what is in use.
             moved.extend(self.as_slice());

@@ -1,8 +1,8 @@
 //! Texts by symbols: the frequent pieces of a column's texts, of up to 8 bytes, have codes of one byte, other bytes stand
 //! behind an escape. About a third of the bytes; each text is expanded by itself.
 //!
-//! After Boncz, Neumann and Leis, *FSST: Fast Random Access String Compression*, VLDB 2020. The library that finds symbols
-//! and replaces texts by them is tried text by text: what it makes is expanded and compared before it is kept.
+//! After Boncz, Neumann and Leis, *FSST: Fast Random Access String Compression*, VLDB 2020. A library finds symbols; how texts
+//! are replaced by them is said in [`encoder`](super::encoder).
 //!
 //! Where a text's codes begin is a place of 2 bytes behind that of its group of 64 rows.
 
@@ -14,17 +14,20 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use fsst::Compressor;
 use types::{Physical, Str, Value};
 
+use super::encoder::{self, ESCAPE, Encoder};
 use super::layout::{CODES, ENTRIES, GROUP, Header, LONGEST, OFFSETS, PAYLOAD, Scheme, TABLE, groups, places};
 use super::{Frozen, text};
 
-/// The code of a byte that stands behind it as it is.
-const ESCAPE: u8 = 255;
 /// Bytes behind a text that may be written, and read for its header.
 const SLACK: usize = 16;
 /// Rows that are replaced at once: about a millisecond's work.
 const STEP: usize = 8 << 10;
-/// Texts are left as they are if the codes of the first of them take more than this share, in eighths.
-const MOST_EIGHTHS: usize = 6;
+/// Symbols are looked for in so many texts at most.
+const LOOKED_AT: usize = 4 << 10;
+/// Texts are left as they are if the codes of the first of them take more than this share.
+const MOST: f64 = 0.75;
+/// Other texts' symbols are good enough if codes take no more than so many times what they took there.
+const WORSE: f64 = 1.02;
 
 /// A column whose texts are expanded so many times is better off without symbols.
 const OFTEN: u64 = 2;
@@ -39,14 +42,25 @@ pub(super) struct Reads {
     often: Arc<AtomicBool>,
 }
 
+/// Symbols that were found in some texts.
+pub(crate) struct Symbols {
+    encoder: Encoder,
+    /// Bytes of codes for one of the texts that they were found in.
+    share: f64,
+}
+
 /// A column whose texts are being replaced.
 pub(crate) struct Packing {
-    symbols: Compressor,
+    symbols: Arc<Symbols>,
     /// Where each text's codes begin, and where the last ones end.
     begins: Vec<u32>,
     codes: Vec<u8>,
-    /// Bytes of the texts that have been replaced.
-    bytes: usize,
+}
+
+impl fmt::Debug for Symbols {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Symbols").field("share", &self.share).finish_non_exhaustive()
+    }
 }
 
 impl fmt::Debug for Packing {
@@ -55,37 +69,71 @@ impl fmt::Debug for Packing {
     }
 }
 
-impl Packing {
+impl Symbols {
     /// Finds symbols for texts that lie behind one another.
-    pub(crate) fn new(column: &Frozen) -> Option<Self> {
+    fn of(column: &Frozen) -> Self {
+        let rows = column.header.rows;
+        // The library takes a sample of these.
+        let texts: Vec<&[u8]> = (0..rows).step_by(rows.div_ceil(LOOKED_AT)).map(|row| column.bytes_of(row)).collect();
+        let found = Compressor::train(&texts);
+        let symbols = found.symbol_table().iter().zip(found.symbol_lengths());
+        Self { encoder: Encoder::new(symbols.map(|(symbol, &len)| (symbol.to_u64(), len))), share: 0.0 }
+    }
+}
+
+impl Packing {
+    /// Begins to replace texts that lie behind one another, by symbols that were found in others if they are as good for these.
+    pub(crate) fn new(column: &Frozen, known: Option<Arc<Symbols>>) -> Option<Self> {
         if column.scheme() != Scheme::Text || column.header.rows == 0 {
             return None;
         }
-        let texts: Vec<&[u8]> = (0..column.header.rows).map(|row| column.bytes_of(row)).collect();
-        let symbols = Compressor::train(&texts);
-        Some(Self { symbols, begins: vec![0], codes: Vec::new(), bytes: 0 })
+        let begin = |symbols| {
+            let mut packing = Self { symbols, begins: vec![0], codes: Vec::new() };
+            packing.replace(column);
+            packing
+        };
+        if let Some(symbols) = known {
+            let most = symbols.share * WORSE;
+            let packing = begin(symbols);
+            if packing.share(column) <= most {
+                return Some(packing);
+            }
+        }
+        let mut packing = begin(Arc::new(Symbols::of(column)));
+        let share = packing.share(column);
+        Arc::get_mut(&mut packing.symbols)?.share = share;
+        Some(packing)
+    }
+
+    /// The symbols that it replaces texts by.
+    pub(crate) fn symbols(&self) -> Arc<Symbols> {
+        self.symbols.clone()
+    }
+
+    /// Bytes of codes for one of the texts that have been replaced.
+    fn share(&self, column: &Frozen) -> f64 {
+        self.codes.len() as f64 / f64::from(column.begins()[self.begins.len() - 1].max(1))
     }
 
     /// Replaces some more texts of the column, which is always the same. Returns whether that goes on.
     pub(crate) fn step(&mut self, column: &Frozen) -> bool {
-        let done = self.begins.len() - 1;
-        for row in done..column.header.rows.min(done + STEP) {
-            let text = column.bytes_of(row);
-            // An escape a byte at most, and what is written ahead.
-            self.codes.reserve(text.len() * 2 + LONGEST);
-            // SAFETY: there is room; as many bytes are written as it says.
-            unsafe {
-                let len = self.symbols.compress_into(text, self.codes.spare_capacity_mut());
-                self.codes.set_len(self.codes.len() + len);
-            }
-            self.begins.push(self.codes.len() as u32);
-            self.bytes += text.len();
-        }
-        let is_worth_it = self.codes.len() * 8 <= self.bytes * MOST_EIGHTHS;
+        self.replace(column);
+        let is_worth_it = self.share(column) <= MOST;
         if !is_worth_it {
             self.begins.truncate(1);
         }
         is_worth_it && self.begins.len() <= column.header.rows
+    }
+
+    fn replace(&mut self, column: &Frozen) {
+        let done = self.begins.len() - 1;
+        let until = column.header.rows.min(done + STEP);
+        // SAFETY: the texts lie in the column, behind whose bytes others are readable.
+        unsafe {
+            let bytes = column.bytes.as_ptr().add(column.header.parts[PAYLOAD]);
+            let texts = encoder::Texts { bytes, begins: &column.begins()[done..=until] };
+            self.symbols.encoder.encode(texts, &mut self.codes, &mut self.begins);
+        }
     }
 
     /// The column by symbols, if that was worth it. `often` becomes true when it is read often.
@@ -99,10 +147,11 @@ impl Packing {
         let to = bytes.as_mut_slice();
         to[header.parts[CODES]..][..rows * width].copy_from_slice(&column.part_bytes(CODES)[..rows * width]);
         let (symbols, lengths) = to[header.parts[ENTRIES]..][..TABLE].split_at_mut(256 * LONGEST);
-        for (place, symbol) in symbols.chunks_exact_mut(LONGEST).zip(self.symbols.symbol_table()) {
-            place.copy_from_slice(&symbol.to_u64().to_le_bytes());
+        let table = symbols.chunks_exact_mut(LONGEST).zip(lengths);
+        for ((place, length), (symbol, len)) in table.zip(self.symbols.encoder.symbols()) {
+            place.copy_from_slice(&symbol.to_le_bytes());
+            *length = *len;
         }
-        lengths[..self.symbols.n_symbols()].copy_from_slice(self.symbols.symbol_lengths());
         let (firsts, behind) =
             to[header.parts[OFFSETS]..][..places(rows)].split_at_mut(groups(rows) * size_of::<u32>());
         for (place, first) in firsts.chunks_exact_mut(4).zip(self.begins.iter().step_by(GROUP)) {
@@ -115,8 +164,8 @@ impl Packing {
         to[header.parts[PAYLOAD]..][..self.codes.len()].copy_from_slice(&self.codes);
         let reads = Reads { rows: AtomicU64::new(0), often: often.clone() };
         let packed = Frozen { reads: Some(reads), ..Frozen::new(header, bytes) };
-        let is_same = packed.bytes() * 8 <= column.bytes() * 7 && packed.expands_to(column);
-        is_same.then_some(packed)
+        debug_assert!(packed.expands_to(column));
+        (packed.bytes() * 8 <= column.bytes() * 7).then_some(packed)
     }
 }
 
@@ -129,18 +178,25 @@ impl Frozen {
     /// By symbols, if the texts lie behind one another and that is worth it.
     #[cfg(test)]
     pub(crate) fn packed(self) -> Self {
-        let Some(mut packing) = Packing::new(&self) else { return self };
+        let Some(mut packing) = Packing::new(&self, None) else { return self };
         while packing.step(&self) {}
         packing.finish(&self, &Arc::default()).unwrap_or(self)
     }
 
     /// A text that lies behind others.
     fn bytes_of(&self, row: usize) -> &[u8] {
-        let place = |row: usize| {
-            let bytes = &self.part_bytes(OFFSETS)[row * size_of::<u32>()..][..size_of::<u32>()];
-            u32::from_le_bytes(bytes.try_into().expect("4 bytes")) as usize
-        };
-        &self.part_bytes(PAYLOAD)[place(row)..place(row + 1)]
+        let begins = self.begins();
+        &self.part_bytes(PAYLOAD)[begins[row] as usize..begins[row + 1] as usize]
+    }
+
+    /// Where texts begin that lie behind one another, and where the last one ends.
+    fn begins(&self) -> &[u32] {
+        debug_assert_eq!(self.scheme(), Scheme::Text);
+        let bytes = &self.part_bytes(OFFSETS)[..(self.header.rows + 1) * size_of::<u32>()];
+        // SAFETY: any bytes are numbers.
+        let (before, begins, behind) = unsafe { bytes.align_to() };
+        assert!(before.is_empty() && behind.is_empty(), "parts are aligned");
+        begins
     }
 
     fn part_bytes(&self, part: usize) -> &[u8] {

@@ -354,7 +354,7 @@ fn text(random: &mut Random, of_words: u64) -> String {
 #[test]
 fn texts_with_symbols_are_expanded_to_what_they_were() {
     let random = &mut Random(21);
-    let mut packed = 0;
+    let (mut packed, mut known) = (0, None);
     for round in 0..if cfg!(miri) { 3 } else { 60 } {
         let (rows, of_words) = (1 + random.index(if cfg!(miri) { 40 } else { 4000 }), random.pick(&[0, 50, 95, 100]));
         let null_in = random.pick(&[0, 3]);
@@ -371,7 +371,8 @@ fn texts_with_symbols_are_expanded_to_what_they_were() {
         let plain = column(SqlType::Text, &all);
         let values: Values<'_> = (&plain).into();
         let Some(texts) = text::freeze(values, &Bounds::of(values, 0, rows)) else { continue };
-        let mut packing = Packing::new(&texts).unwrap();
+        let mut packing = Packing::new(&texts, known.take_if(|_| random.one_in(2))).unwrap();
+        known = Some(packing.symbols());
         while packing.step(&texts) {}
         let often = Arc::default();
         let Some(symbols) = packing.finish(&texts, &often) else { continue };
