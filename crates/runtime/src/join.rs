@@ -3,7 +3,8 @@
 //! 1. Each worker materialises build rows, with the word that they are found by (the hash of the keys, or the only key if it
 //!    is a number), into an area of its own; no synchronisation.
 //! 2. When all are there, the directory is made with exactly the right size. Keys in a range of at most some slots a row
-//!    ([`keys`]) get an array with a slot for each; else rows are hashed. Slots are pointers to chains of rows, where they are
+//!    ([`keys`]) get an array with a slot for each, or, if no two are the same and little is read of a row, one of what is read
+//!    ([`payloads`]); else rows are hashed. Slots are pointers to chains of rows, where they are
 //!    hashed with a 16-bit filter of the hashes in the chain in the upper bits (its *tag*).
 //! 3. In parallel, rows are pushed onto their chains by compare-and-swap: O(1) a row.
 //! 4. Probes come in batches of up to 1,024 words. Of an array, they load the slots, and all rows of a chain match. Of hashes,
@@ -22,6 +23,7 @@ mod keys;
 mod layout;
 mod nodes;
 mod parts;
+mod payloads;
 mod probe;
 mod ranges;
 mod table;
@@ -30,12 +32,12 @@ mod tags;
 mod tests;
 
 use std::ops::Range;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use base::memory::Reservation;
 use base::{Budget, Result};
-use pipeline::ir::{JoinState, JoinWord, KeyPlace, RowSet};
+use pipeline::ir::{JOIN_HEADER, JoinState, JoinWord, KeyPlace, RowSet};
 use scheduler::{CancelToken, Cutting, TaskSet};
 
 use self::keys::{Bitmap, Keys};
@@ -65,6 +67,10 @@ pub(crate) struct Join {
     no_tags: u64,
     budget: Budget,
     cancel: CancelToken,
+    /// Bytes of what is read of a row, if it may lie by its key.
+    payload: Option<usize>,
+    /// What lies so, until the table is there.
+    payloads: Mutex<Option<Arc<payloads::Payloads>>>,
     /// Of ranges, until the table is there.
     sorting: Sorting,
     /// Null until the finalisation begins; then a leaked box that `drop` frees.
@@ -79,6 +85,8 @@ impl Join {
             keys: Keys::new(state.word),
             filters: state.filters,
             no_tags: if has_tags { 0 } else { !tags::ADDRESS },
+            payload: payloads::size_of_payload(&state.layout, state.word),
+            payloads: Mutex::default(),
             sorting: Sorting::default(),
             budget: budget.clone(),
             cancel,
@@ -100,13 +108,21 @@ impl Join {
         charged: Reservation,
     ) -> usize {
         let rows: usize = self.segments().iter().map(Segment::rows).sum();
-        let size = (8 * places.slots() + rows * self.rows.stride(), self.rows.stride());
-        let inner = TableState::new(keyed, size, blocks, charged, self.cancel.clone());
+        let (head, row) = match places {
+            Places::Payloads { size, .. } => (0, size),
+            _ => (JOIN_HEADER as usize, self.rows.stride()),
+        };
+        let bytes = 8 * places.slots() + rows * row;
+        let inner = TableState::new(keyed, bytes, (head, row), blocks, charged, self.cancel.clone());
         let table = Box::into_raw(Box::new(JoinTable { directory, places, inner: Box::new(inner) }));
         let before = self.table.swap(table, Ordering::Release);
         assert!(before.is_null(), "a state is finalised once");
         table as usize
     }
+}
+
+fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
+    of.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl State for Join {
@@ -120,8 +136,7 @@ impl State for Join {
     fn finalize(self: Arc<Self>, _: &dyn Workers, phase: usize, cut: &Cutting) -> Result<Option<Box<dyn TaskSet>>> {
         match (self.keys.word(), phase) {
             (JoinWord::Range { until, .. }, _) => ranges::next(self, phase, until, cut),
-            (_, 0) => build::start(self, cut),
-            _ => Ok(None),
+            _ => build::next(self, phase, cut),
         }
     }
     fn written(&self, worker: usize) -> u64 {

@@ -118,6 +118,11 @@ pub(super) fn bind_home(start: NonNull<u8>, len: usize) {
     }
 }
 
+/// Whether nobody has said that the machine has several.
+pub(super) fn is_one() -> bool {
+    MACHINE.get().is_none()
+}
+
 /// Spreads fresh pages over the nodes; `false` if there is but one, or nobody of the machine asks.
 pub(super) fn spread(start: NonNull<u8>, len: usize, spread: Spread, page: usize) -> bool {
     let (Some(machine), Some(Home { is_real: true, .. })) = (MACHINE.get(), home()) else { return false };

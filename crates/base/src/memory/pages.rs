@@ -54,6 +54,14 @@ impl Pages {
             return Self::zeroed(len);
         }
         let len = len.next_multiple_of(HUGE_PAGE);
+        if nodes::is_one()
+            && let Some(start) = spare::take(len, list())
+        {
+            // Less than the system takes to clear other pages, and to take these back.
+            // SAFETY: the memory is this piece's, `len` bytes.
+            unsafe { start.write_bytes(0, len) };
+            return Self { start, len, node: node(), list: Some(list()) };
+        }
         let start = map(len);
         let is_spread = nodes::spread(start, len, spread, HUGE_PAGE);
         Self { start, len, node: node(), list: (!is_spread).then(list) }

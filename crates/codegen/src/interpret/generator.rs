@@ -149,10 +149,13 @@ impl<'a> Interpreter<'a> {
     /// Looks at the next row of the chain: whether it is a pair that the rest of the body sees.
     fn candidate(&mut self, cursor: &mut Cursor, m: &Match) -> Run<bool> {
         let entry = cursor.next as *mut u8;
-        // SAFETY: the cursor walks the chain of a finished table.
-        let (next, word) = unsafe { next_in_chain(entry) };
-        cursor.next = next as u64;
         let table = join_table(self.worker, m.state);
+        // SAFETY: the cursor walks the chain of a finished table.
+        let (next, word) = match table.has_payloads() {
+            true => (std::ptr::null_mut(), table.in_rows(self.get(m.hash).0[0])),
+            false => unsafe { next_in_chain(entry) },
+        };
+        cursor.next = next as u64;
         if table.has_ranges() {
             if m.until.is_some_and(|until| (word as i64) < self.get(until).0[0] as i64) {
                 cursor.next = 0;

@@ -13,9 +13,10 @@ use super::insert::insert;
 use super::keys::{Bitmap, fit_an_array};
 use super::layout::Places;
 use super::nodes::{self, Blocks, SAMPLE};
+use super::payloads::Payloads;
 use super::table::Keyed;
 use super::tags::tag;
-use super::{Join, JoinTable, OPERATOR};
+use super::{Join, JoinTable, OPERATOR, lock};
 use crate::rows::{Segment, cut_rows, offsets};
 use base::prefetch::prefetch_write;
 
@@ -33,8 +34,32 @@ fn array(keys: &RangeInclusive<i64>) -> Places {
     Places::Array { least: *keys.start(), slots }
 }
 
+/// The next phase of making the table: payloads by key where they fit; slots where they do not, or two had the same key.
+pub(super) fn next(join: Arc<Join>, phase: usize, cut: &Cutting) -> Result<Option<Box<dyn TaskSet>>> {
+    let rows = join.segments().iter().map(Segment::rows).sum::<usize>() as u64;
+    if phase == 0 {
+        let keys = join.keys.range(rows).filter(|_| cut.placement.node_count() == 1);
+        let payloads = match keys.zip(join.payload) {
+            Some((keys, size)) => Payloads::new(&keys, rows, size, &join.budget)?.map(Arc::new),
+            None => None,
+        };
+        let Some(payloads) = payloads else { return start(join, cut) };
+        *lock(&join.payloads) = Some(payloads.clone());
+        return Ok(Some(payloads.fill(join, cut)));
+    }
+    let Some(payloads) = lock(&join.payloads).take() else { return Ok(None) };
+    match payloads.finished(rows) {
+        Some((places, keyed)) => {
+            let bits = keyed.bitmap.as_ref().expect("of payloads").as_ptr();
+            join.publish(bits, places, Some(keyed), None, join.budget.reserve(0, OPERATOR)?);
+            Ok(None)
+        }
+        None => start(join, cut),
+    }
+}
+
 /// Makes the empty table and the morsels that fill it.
-pub(super) fn start(join: Arc<Join>, cut: &Cutting) -> Result<Option<Box<dyn TaskSet>>> {
+fn start(join: Arc<Join>, cut: &Cutting) -> Result<Option<Box<dyn TaskSet>>> {
     let segments = join.segments();
     let offsets = offsets(&segments);
     let rows = offsets.rows();
@@ -55,7 +80,13 @@ pub(super) fn start(join: Arc<Join>, cut: &Cutting) -> Result<Option<Box<dyn Tas
     let bitmap = bits.map(|(least, bytes)| Bitmap::new(least, bytes));
     let slots = directory.as_ptr().cast_const().cast();
     let blocks = Blocks::new(nodes, places.slots(), cut.spread);
-    let table = join.publish(slots, places, Some(Keyed { range: keys, bitmap, list, directory }), blocks, charged);
+    let table = join.publish(
+        slots,
+        places,
+        Some(Keyed { range: keys, bitmap, list, memory: Arc::new(directory) }),
+        blocks,
+        charged,
+    );
     if segments.is_empty() {
         return Ok(None);
     }
@@ -108,7 +139,7 @@ unsafe fn insert_segment(join: &Join, table: &JoinTable, segment: &Segment, rows
             // SAFETY: as above.
             unsafe { insert_rows(table, segment, rows, place) }
         }
-        Places::Sorted { .. } => unreachable!("ranges are not inserted"),
+        Places::Payloads { .. } | Places::Sorted { .. } => unreachable!("neither payloads nor ranges are inserted"),
         Places::Hashed { shift, keys: false } => {
             let place = |row| key(row).map(|hash| (hash as u64 >> shift, tag(hash as u64) | join.no_tags));
             // SAFETY: as above.

@@ -155,7 +155,7 @@ fn fit(keys: &RangeInclusive<i64>, rows: u64, (per_row, least): (u64, u64)) -> b
 }
 
 /// Which keys of a range there are.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Bitmap {
     least: i64,
     words: Arc<[AtomicU64]>,
@@ -173,14 +173,17 @@ impl Bitmap {
         Self { least, words: (0..bytes / 8).map(|_| AtomicU64::new(0)).collect() }
     }
 
-    /// Adds a key of the range.
+    /// Adds a key of the range. Whether it was not there yet.
     #[inline]
-    pub(super) fn add(&self, key: i64) {
+    pub(super) fn add(&self, key: i64) -> bool {
         let at = key.wrapping_sub(self.least) as u64;
         let (word, bit) = (&self.words[(at / 64) as usize], 1 << (at % 64));
-        if word.load(Ordering::Relaxed) & bit == 0 {
-            word.fetch_or(bit, Ordering::Relaxed);
-        }
+        word.load(Ordering::Relaxed) & bit == 0 && word.fetch_or(bit, Ordering::Relaxed) & bit == 0
+    }
+
+    /// The words' address: a bit for each key, from the least on.
+    pub(super) fn as_ptr(&self) -> *const u64 {
+        self.words.as_ptr().cast()
     }
 
     /// The words, which nobody writes any more.

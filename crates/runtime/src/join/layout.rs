@@ -35,6 +35,20 @@ pub(super) enum Places {
         /// Slots of keys. One more follows, which stays empty: that of all other keys.
         slots: u64,
     },
+    /// No rows: what is read of the one with key k, behind where its header would be, lies at `first + (k - least) * size`
+    /// ([`payloads`](super::payloads)). The directory has a bit for each key that says whether there is one.
+    Payloads {
+        /// The least key.
+        least: i64,
+        /// How many keys there may be.
+        keys: u64,
+        /// The address of the one with the least key.
+        first: usize,
+        /// Bytes from one to the next.
+        size: usize,
+        /// All keys are there.
+        is_full: bool,
+    },
     /// The rows are ranges, sorted by where they begin ([`ranges`](super::ranges)).
     Sorted {
         /// How many there are: first where each begins, then the address of each.
@@ -50,17 +64,18 @@ impl Places {
         match self {
             Self::Hashed { shift, .. } => 1 << (64 - shift),
             Self::Array { slots, .. } => slots as usize + 1,
+            Self::Payloads { .. } => 0,
             Self::Sorted { rows, .. } => 2 * rows as usize,
         }
     }
 
-    /// The slot of a word of rows; of sorted ranges, none in particular.
+    /// The slot of a word of rows; of payloads and sorted ranges, none in particular.
     #[inline(always)]
     pub(super) fn slot(self, word: u64) -> u64 {
         match self {
             Self::Hashed { shift, .. } => word >> shift,
             Self::Array { least, slots } => Self::of_key(word, least, slots) as u64,
-            Self::Sorted { .. } => 0,
+            Self::Payloads { .. } | Self::Sorted { .. } => 0,
         }
     }
 
@@ -80,6 +95,11 @@ impl JoinTable {
         }
     }
 
+    /// Whether a row is what is read of it, without a chain and a word: the one that is found matches, and no other.
+    pub fn has_payloads(&self) -> bool {
+        matches!(self.places, Places::Payloads { .. })
+    }
+
     /// Whether rows are ranges: their words are how far they and those before them reach.
     pub fn has_ranges(&self) -> bool {
         matches!(self.places, Places::Sorted { .. })
@@ -91,6 +111,13 @@ impl JoinTable {
         if let Places::Sorted { rows, .. } = self.places {
             // SAFETY: the table is finished.
             return unsafe { last_begun(self.directory, rows, word as i64) };
+        }
+        if let Places::Payloads { least, keys, first, size, .. } = self.places {
+            let number = word.wrapping_sub(least as u64);
+            // SAFETY: there is a bit for each key.
+            let is_there =
+                number < keys && unsafe { *self.directory.add(number as usize / 64) } >> (number % 64) & 1 == 1;
+            return if is_there { (first + number as usize * size) as *mut u8 } else { std::ptr::null_mut() };
         }
         // SAFETY: there are so many slots.
         unsafe { (*self.directory.add(self.places.slot(word) as usize) & ADDRESS) as *mut u8 }

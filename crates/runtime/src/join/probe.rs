@@ -14,6 +14,7 @@ use super::{BATCH, JoinTable, ProbeScratch};
 use crate::generator::PAUSED;
 use crate::limit::LimitLocal;
 use base::prefetch::prefetch;
+use pipeline::ir::JOIN_HEADER;
 
 /// Index in [`ProbeScratch::cursor`] of the number of chains that go on.
 const PENDING: usize = 0;
@@ -37,13 +38,18 @@ pub unsafe extern "C" fn probe_begin(table: *const JoinTable, scratch: *mut Prob
     // SAFETY: the directory is the table's, and finished.
     let pending = unsafe { select::select(table.directory, table.places, scratch) };
     let pending = if scratch.has_active == 1 { keep_active(scratch, pending) } else { pending };
-    if !(scratch.first_only == EXISTS && matches!(table.places, Places::Array { .. })) {
+    let (is_array, has_payloads) = (matches!(table.places, Places::Array { .. }), table.has_payloads());
+    if !(scratch.first_only == EXISTS && (is_array || has_payloads)) {
+        let behind = if has_payloads { JOIN_HEADER as usize } else { 0 };
         for &chain in &scratch.chains[..pending] {
-            prefetch(chain);
+            prefetch(chain.wrapping_add(behind));
         }
     }
     scratch.cursor[PENDING] = pending as u64;
-    table.inner.note_slots(count, scratch.hashes[..count].iter().step_by(SAMPLE).map(|&word| table.places.slot(word)));
+    if !has_payloads {
+        let slots = scratch.hashes[..count].iter().step_by(SAMPLE).map(|&word| table.places.slot(word));
+        table.inner.note_slots(count, slots);
+    }
 }
 
 /// Drops tuples that do not take part.
@@ -90,6 +96,7 @@ pub unsafe extern "C" fn probe_next(table: *const JoinTable, scratch: *mut Probe
         // SAFETY: `pending` chains are in the lists, and the output has room for as many pairs.
         (found, pending) = unsafe {
             match table.places {
+                Places::Payloads { .. } => deliver(scratch, found, pending),
                 Places::Array { .. } if first_only || !table.inner.has_chains.load(Ordering::Relaxed) => {
                     deliver(scratch, found, pending)
                 }

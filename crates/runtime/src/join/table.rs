@@ -1,10 +1,11 @@
 //! A join's table, but for what generated code sees of it ([`layout`](super::layout)).
 
+use std::any::Any;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
-use base::memory::{Pages, Reservation};
+use base::memory::Reservation;
 use base::traffic::{self, Access};
 use scheduler::CancelToken;
 
@@ -21,8 +22,8 @@ pub struct TableState {
     pub(super) _charged: Reservation,
     /// Probes end early once the query is to stop: a chain may be as long as the table.
     pub(super) cancel: CancelToken,
-    /// Bytes of a row, if what is looked at is counted.
-    stride: Option<usize>,
+    /// Bytes of a row that chains are walked by, and of all of it, if what is looked at is counted.
+    row: Option<(usize, usize)>,
     /// Which nodes it lies on, where that differs.
     pub(super) blocks: Option<Blocks>,
     looked_at: LookedAt,
@@ -51,30 +52,29 @@ impl LookedAt {
     }
 }
 
-/// Bytes of a row that chains are walked by.
-const HEAD: usize = 16;
 /// Bytes of a slot.
 const SLOT: usize = 8;
 /// Tables up to so many bytes lie in the workers' own caches, and are not counted.
 const CACHED: usize = 256 << 10;
 
 impl TableState {
-    /// Of a table of so many bytes, and rows of so many.
+    /// Of a table of so many bytes, and rows of which so many bytes are looked at, first by whoever walks a chain.
     pub(super) fn new(
         keyed: Option<Keyed>,
-        (bytes, stride): (usize, usize),
+        bytes: usize,
+        row: (usize, usize),
         blocks: Option<Blocks>,
         charged: Reservation,
         cancel: CancelToken,
     ) -> Self {
         let (has_chains, looked_at) = (AtomicBool::new(false), LookedAt::default());
-        let stride = (bytes > CACHED).then_some(stride);
-        Self { has_chains, keyed, _charged: charged, cancel, stride, looked_at, blocks }
+        let row = (bytes > CACHED).then_some(row);
+        Self { has_chains, keyed, _charged: charged, cancel, row, looked_at, blocks }
     }
 
     /// A batch looks at so many slots. `sample`: some of them.
     pub(super) fn note_slots(&self, slots: usize, sample: impl Iterator<Item = u64>) {
-        if self.stride.is_none() || slots == 0 {
+        if self.row.is_none() || slots == 0 {
             return;
         }
         let bytes = (slots * SLOT) as u64;
@@ -87,8 +87,8 @@ impl TableState {
     /// A batch has looked at so many rows, of which some were delivered. `sample`: some of the slots that they are behind, if it
     /// was asked for.
     pub(super) fn note_rows(&self, rows: usize, delivered: usize, sample: Option<&Histogram>) {
-        let Some(stride) = self.stride.filter(|_| rows > 0) else { return };
-        let bytes = (rows * HEAD + delivered * (stride - HEAD)) as u64;
+        let Some((head, all)) = self.row.filter(|_| rows > 0) else { return };
+        let bytes = (rows * head + delivered * (all - head)) as u64;
         self.looked_at.add(bytes, || match self.blocks.as_ref().zip(sample) {
             Some((blocks, sample)) => blocks.note_rows(sample, bytes),
             None => traffic::note_spread(Access::Shared, bytes),
@@ -121,7 +121,7 @@ pub(super) struct Keyed {
     pub(super) bitmap: Option<Bitmap>,
     /// Else all of them, if they are few.
     pub(super) list: Option<Arc<[i64]>>,
-    /// The slots' memory.
+    /// Where it lies.
     #[expect(dead_code, reason = "kept alive")]
-    pub(super) directory: Pages,
+    pub(super) memory: Arc<dyn Any + Send + Sync>,
 }

@@ -260,6 +260,82 @@ fn the_first_match_of_a_unique_key_is_the_only_one() {
 }
 
 #[test]
+fn what_is_read_of_rows_lies_by_key_where_keys_are_dense_and_unique() {
+    let mut random = Random(13);
+    for fields in
+        [&[][..], &[Ty::I32], &[Ty::I64], &[Ty::I64, Ty::I32, Ty::Bool], &[Ty::I128], &[Ty::I64, Ty::I64, Ty::I64]]
+    {
+        for (rows, gaps, repeated) in
+            [(5000, 1, false), (5000, 2, false), (5000, 1, true), (5000, 3, false), (100, 1, false)]
+        {
+            let mut layout = RowLayout::with_header(JOIN_HEADER);
+            let offsets: Vec<u32> = fields.iter().map(|&ty| layout.add(ty)).collect();
+            let join = JoinState { layout, unique: false, word: JoinWord::Key { null: None }, filters: false };
+            let context = context(vec![State::Join(join)], None);
+            let least = random.bits() as i64 >> 1;
+            // Every key, or one of so many.
+            let mut keys: Vec<i64> =
+                (0..rows).map(|number| least + number * gaps + random.below(gaps as u64) as i64).collect();
+            if repeated {
+                keys[1700] = keys[3];
+            }
+            for number in (1..keys.len()).rev() {
+                keys.swap(number, random.index(number + 1));
+            }
+            std::thread::scope(|scope| {
+                for (number, part) in keys.chunks(1800).enumerate() {
+                    let (context, offsets) = (&context, &offsets);
+                    scope.spawn(move || {
+                        let mut worker = context.worker(number);
+                        for &key in part {
+                            let row = new_row(&mut worker, JOIN);
+                            put(row, 8, key);
+                            for (&ty, &offset) in fields.iter().zip(offsets) {
+                                let byte = (key - least) as u8 ^ offset as u8;
+                                (0..ty.size()).for_each(|at| put(row, offset + at, byte));
+                            }
+                        }
+                        worker.end_morsel().unwrap();
+                    });
+                }
+            });
+            finalize(&context, JOIN);
+            let (table, mut s) = (table(&context), scratch());
+            let size: u32 = fields.iter().map(|ty| ty.size()).sum();
+            // SAFETY: the table is finished.
+            assert_eq!(unsafe { (*table).has_payloads() }, size <= 16 && gaps < 3 && rows > 100 && !repeated);
+            let tuples: Vec<i64> =
+                (0..BATCH).map(|_| least - 100 + random.below(rows as u64 * gaps as u64 + 200) as i64).collect();
+            (s.count, s.has_active, s.first_only) = (BATCH as u64, 0, 0);
+            tuples.iter().zip(&mut s.hashes).for_each(|(&key, word)| *word = key as u64);
+            let mut found = Vec::new();
+            // SAFETY: the table is finished and the scratch filled.
+            unsafe {
+                probe_begin(table, &mut *s);
+                loop {
+                    let n = probe_next(table, &mut *s, &mut 10_000) as usize;
+                    if n == 0 {
+                        break;
+                    }
+                    for i in 0..n {
+                        let key = tuples[s.tuples[i] as usize];
+                        for (&ty, &offset) in fields.iter().zip(&offsets) {
+                            let byte = (key - least) as u8 ^ offset as u8;
+                            assert!((0..ty.size()).all(|at| get::<u8>(s.entries[i], offset + at) == byte));
+                        }
+                        found.push(s.tuples[i]);
+                    }
+                }
+            }
+            found.sort_unstable();
+            let of = |t: usize| keys.iter().filter(|&&key| key == tuples[t]).count();
+            let expected = (0..BATCH).flat_map(|t| std::iter::repeat_n(t as u32, of(t)));
+            assert!(found.iter().copied().eq(expected));
+        }
+    }
+}
+
+#[test]
 fn tags_have_no_false_negatives() {
     let mut random = Random(9);
     for _ in 0..1000 {

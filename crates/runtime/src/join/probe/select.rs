@@ -18,6 +18,18 @@ struct Kernels {
     hashed: unsafe fn(*const u64, u64, &mut ProbeScratch) -> usize,
     /// Loads slots: (directory, least key, slots of keys).
     array: unsafe fn(*const u64, u64, u64, &mut ProbeScratch) -> usize,
+    /// Finds payloads: by the bits of keys.
+    payloads: unsafe fn(*const u64, Payloads, &mut ProbeScratch) -> usize,
+}
+
+/// As [`Places::Payloads`].
+#[derive(Clone, Copy)]
+struct Payloads {
+    least: u64,
+    keys: u64,
+    first: u64,
+    size: u64,
+    is_full: bool,
 }
 
 /// Selects the tuples of the batch, at most [`BATCH`](super::BATCH), whose chains may hold their words, which from then on
@@ -33,6 +45,10 @@ pub(super) unsafe fn select(directory: *const u64, places: Places, scratch: &mut
         match places {
             Places::Sorted { rows, .. } => sorted(directory, rows, scratch),
             Places::Array { least, slots } => (kernels.array)(directory, least as u64, slots, scratch),
+            Places::Payloads { least, keys, first, size, is_full } => {
+                let of = Payloads { least: least as u64, keys, first: first as u64, size: size as u64, is_full };
+                (kernels.payloads)(directory, of, scratch)
+            }
             Places::Hashed { shift, keys } => {
                 if keys {
                     (kernels.hash)(&mut scratch.hashes[..count]);
@@ -54,7 +70,9 @@ fn best() -> Kernels {
 
 /// What this processor can run, the best last.
 fn all() -> Vec<Kernels> {
-    let mut all = vec![Kernels { hash: hash_portable, hashed: hashed_portable, array: array_portable }];
+    let portable =
+        Kernels { hash: hash_portable, hashed: hashed_portable, array: array_portable, payloads: payloads_portable };
+    let mut all = vec![portable];
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::is_x86_feature_detected as has;
@@ -62,7 +80,8 @@ fn all() -> Vec<Kernels> {
             all.push(Kernels { hashed: avx2::hashed, ..all[0] });
         }
         if has!("avx512f") && has!("avx512vl") && has!("avx512dq") {
-            all.push(Kernels { hash: avx512::hash, hashed: avx512::hashed, array: avx512::array });
+            let (hash, hashed, array, payloads) = (avx512::hash, avx512::hashed, avx512::array, avx512::payloads);
+            all.push(Kernels { hash, hashed, array, payloads });
         }
     }
     all
@@ -99,6 +118,18 @@ unsafe fn hashed_portable(directory: *const u64, shift: u64, scratch: &mut Probe
 unsafe fn array_portable(directory: *const u64, least: u64, slots: u64, scratch: &mut ProbeScratch) -> usize {
     // SAFETY: as the caller promises.
     unsafe { array_from(directory, least, slots, scratch, 0, 0) }
+}
+
+/// # Safety
+/// As [`select`].
+unsafe fn payloads_portable(bits: *const u64, of: Payloads, scratch: &mut ProbeScratch) -> usize {
+    // SAFETY: as the caller promises.
+    unsafe {
+        match of.is_full {
+            true => payloads_from::<true>(bits, of, scratch, 0, 0),
+            false => payloads_from::<false>(bits, of, scratch, 0, 0),
+        }
+    }
 }
 
 /// The tag test from tuple `from` on, when `selected` are selected already.
@@ -146,6 +177,32 @@ unsafe fn array_from(
         scratch.chains[selected] = row;
         scratch.pending[selected] = tuple as u32;
         selected += usize::from(!row.is_null());
+    }
+    selected
+}
+
+/// The payloads from tuple `from` on, when `selected` are selected already.
+///
+/// # Safety
+/// As [`select`].
+#[inline(always)]
+unsafe fn payloads_from<const FULL: bool>(
+    bits: *const u64,
+    of: Payloads,
+    scratch: &mut ProbeScratch,
+    from: usize,
+    selected: usize,
+) -> usize {
+    let mut selected = selected;
+    for tuple in from..scratch.count as usize {
+        let number = scratch.hashes[tuple].wrapping_sub(of.least);
+        // Past the last bit there may be no word.
+        let inside = number.min(of.keys - 1);
+        // SAFETY: there is a bit for each key.
+        let is_there = FULL || unsafe { *bits.add(inside as usize / 64) } >> (inside % 64) & 1 == 1;
+        scratch.chains[selected] = (of.first + inside * of.size) as *mut u8;
+        scratch.pending[selected] = tuple as u32;
+        selected += usize::from(is_there & (inside == number));
     }
     selected
 }
@@ -306,6 +363,54 @@ mod avx512 {
         // SAFETY: as the caller promises.
         unsafe { array_from(directory, least, slots, scratch, tuple, selected) }
     }
+
+    /// Payloads, eight tuples at a time.
+    ///
+    /// # Safety
+    /// As [`super::select`], on a processor with AVX-512 F, VL and DQ.
+    #[target_feature(enable = "avx512f,avx512vl,avx512dq")]
+    pub(super) unsafe fn payloads(bits: *const u64, of: Payloads, scratch: &mut ProbeScratch) -> usize {
+        // SAFETY: as the caller promises.
+        unsafe {
+            match of.is_full {
+                true => payloads_of::<true>(bits, of, scratch),
+                false => payloads_of::<false>(bits, of, scratch),
+            }
+        }
+    }
+
+    /// # Safety
+    /// As [`payloads`].
+    #[target_feature(enable = "avx512f,avx512vl,avx512dq")]
+    #[inline]
+    unsafe fn payloads_of<const FULL: bool>(bits: *const u64, of: Payloads, scratch: &mut ProbeScratch) -> usize {
+        let count = scratch.count as usize;
+        let (least, keys) = (_mm512_set1_epi64(of.least as i64), _mm512_set1_epi64(of.keys as i64));
+        let (first, size) = (_mm512_set1_epi64(of.first as i64), _mm512_set1_epi64(of.size as i64));
+        let (low, one) = (_mm512_set1_epi64(63), _mm512_set1_epi64(1));
+        let mut numbers = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+        let (mut tuple, mut selected) = (0, 0);
+        while tuple + 8 <= count {
+            // SAFETY: as in `hashed`; what is gathered are words with bits of keys.
+            unsafe {
+                let key = _mm512_loadu_si512(scratch.hashes.as_ptr().add(tuple).cast());
+                let number = _mm512_sub_epi64(key, least);
+                let mut chosen = _mm512_cmplt_epu64_mask(number, keys);
+                if !FULL {
+                    let place = _mm512_srli_epi64::<6>(number);
+                    let word = _mm512_mask_i64gather_epi64::<8>(_mm512_setzero_si512(), chosen, place, bits.cast());
+                    let bit = _mm512_sllv_epi64(one, _mm512_and_si512(number, low));
+                    chosen = _mm512_mask_test_epi64_mask(chosen, word, bit);
+                }
+                let row = _mm512_add_epi64(first, _mm512_mullo_epi64(number, size));
+                selected = append(scratch, selected, chosen, row, numbers);
+            }
+            numbers = _mm256_add_epi32(numbers, _mm256_set1_epi32(8));
+            tuple += 8;
+        }
+        // SAFETY: as the caller promises.
+        unsafe { payloads_from::<FULL>(bits, of, scratch, tuple, selected) }
+    }
 }
 
 #[cfg(test)]
@@ -325,6 +430,7 @@ mod tests {
                 hashed[(hash >> 58) as usize] |= tag(hash) | 16;
             }
             let array: Vec<u64> = (0..=20).map(|slot| if slot < 20 { random.below(2) * 16 } else { 0 }).collect();
+            let bits = [random.below(1 << 20)];
             let run = |select: &dyn Fn(&mut ProbeScratch) -> usize, words: &[u64]| {
                 // SAFETY: integers and pointers, for which zero is a value.
                 let mut scratch: Box<ProbeScratch> = unsafe { Box::new_zeroed().assume_init() };
@@ -339,11 +445,21 @@ mod tests {
                 unsafe {
                     (k.hash)(&mut own);
                     let by_hash = run(&|s| (k.hashed)(hashed.as_ptr(), 58, s), &own);
-                    (own, by_hash, run(&|s| (k.array)(array.as_ptr(), -5i64 as u64, 20, s), &keys))
+                    let by_slot = run(&|s| (k.array)(array.as_ptr(), -5i64 as u64, 20, s), &keys);
+                    let [all, some] = [true, false].map(|is_full| {
+                        let of = Payloads { least: -5i64 as u64, keys: 20, first: 1000, size: 12, is_full };
+                        run(&|s| (k.payloads)(bits.as_ptr(), of, s), &keys)
+                    });
+                    (own, by_hash, by_slot, all, some)
                 }
             });
             let outcomes: Vec<_> = outcomes.collect();
             assert_eq!(outcomes[0].0, hashes);
+            let inside = keys.iter().map(|&key| key.wrapping_add(5)).filter(|&number| number < 20);
+            let some = inside.clone().filter(|&number| bits[0] >> number & 1 == 1);
+            let at = |number: u64| (1000 + 12 * number) as *mut u8;
+            assert!(outcomes[0].3.1.iter().copied().eq(inside.map(at)));
+            assert!(outcomes[0].4.1.iter().copied().eq(some.map(at)));
             assert!(outcomes.iter().all(|outcome| *outcome == outcomes[0]));
         }
     }
