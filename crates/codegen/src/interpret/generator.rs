@@ -150,9 +150,9 @@ impl<'a> Interpreter<'a> {
     fn candidate(&mut self, cursor: &mut Cursor, m: &Match) -> Run<bool> {
         let entry = cursor.next as *mut u8;
         let table = join_table(self.worker, m.state);
-        // SAFETY: the cursor walks the chain of a finished table.
         let (next, word) = match table.has_payloads() {
             true => (std::ptr::null_mut(), table.in_rows(self.get(m.hash).0[0])),
+            // SAFETY: the cursor walks the chain of a finished table.
             false => unsafe { next_in_chain(entry) },
         };
         cursor.next = next as u64;
