@@ -9,6 +9,7 @@ use base::{Budget, Result};
 use catalog::Catalog;
 use codegen::CodeCache;
 use io::FileSource;
+use io::parquet_in::Footers;
 use scheduler::{Scheduler, SchedulerOptions, Topology};
 use storage::transaction::Clock;
 
@@ -68,6 +69,8 @@ pub(crate) struct Shared {
     pub first_trace: OnceLock<Arc<Trace>>,
     /// Of files that were read lately.
     pub samples: Arc<Samples>,
+    /// Likewise.
+    pub footers: Arc<Footers>,
     /// Queries by the memory that they need.
     pub admission: Arc<Admission>,
     /// Of statements.
@@ -130,7 +133,8 @@ impl Database {
             activity: Arc::new(Activity::new(HISTORY)),
             traces: Traces::default(),
             first_trace: OnceLock::new(),
-            samples: Arc::new(Samples::new(budget)),
+            samples: Arc::new(Samples::new(budget.clone())),
+            footers: Arc::new(Footers::new(budget)),
             admission: Arc::default(),
             timeouts: Timeouts::default(),
             frames: Mutex::default(),

@@ -309,7 +309,8 @@ impl Environment {
         let timeout = self.settings.duration("http_timeout").unwrap_or(A_DAY);
         let remote =
             Some(Access::new(self.database.0.remote.clone(), self.settings.of_s3(), timeout, self.settings.retries()));
-        OpenContext { budget, cancel: self.call.token(), helpers, zone, remote, ..OpenContext::default() }
+        let footers = Some(self.database.0.footers.clone());
+        OpenContext { budget, cancel: self.call.token(), helpers, zone, remote, footers, ..OpenContext::default() }
     }
 
     /// Whether whoever reads has to say so, too, as transactions come in the order in which they began.

@@ -11,6 +11,7 @@ use types::ops::date::Zone;
 use crate::csv::{CsvOptions, RejectSink};
 use crate::input::Means;
 use crate::json::JsonOptions;
+use crate::parquet_in::footers::Footers;
 
 /// What a database lends to the reading of a file.
 #[derive(Clone, Default)]
@@ -29,6 +30,8 @@ pub struct OpenContext {
     pub zone: Zone,
     /// Who asks servers for files.
     pub remote: Option<Access>,
+    /// What Parquet files have said before.
+    pub footers: Option<Arc<Footers>>,
 }
 
 impl OpenContext {

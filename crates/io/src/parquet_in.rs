@@ -9,6 +9,7 @@ mod describe;
 mod errors;
 mod flat;
 mod footer;
+pub(crate) mod footers;
 mod origin;
 mod room;
 mod row_group;
@@ -34,6 +35,8 @@ use crate::source::{CHUNK_ROWS, ColumnStatistics, Field, FileSource, NoRows, Pie
 use ahead::Ahead;
 pub use describe::describe;
 use errors::guarded;
+use footers::Footer;
+pub use footers::Footers;
 use origin::Origin;
 use row_group::RowGroupReader;
 
@@ -48,7 +51,7 @@ struct ParquetFile {
     fields: Vec<Field>,
     /// The file's column for each column of the source.
     columns: Vec<usize>,
-    statistics: statistics::Cache,
+    footer: Arc<Footer>,
     /// What pages are charged to.
     budget: Option<Budget>,
     cancel: CancelToken,
@@ -66,18 +69,31 @@ struct ParquetSource {
 
 /// Opens Parquet files. Columns are matched by name: every file must have those of the first, of the same types.
 pub fn open_parquet(paths: &[PathBuf], context: &OpenContext) -> Result<Arc<dyn FileSource>> {
+    let identity = |path: &PathBuf| Identity::of(std::slice::from_ref(path));
+    let known: Vec<Option<Identity>> = paths.iter().map(identity).collect();
     let open = |path: &PathBuf| Input::open(path, Compression::None, context.means());
     let inputs = paths.iter().map(open).collect::<Result<Vec<_>>>()?;
     // Of files on servers, all footers at once.
     let footer = |input: &Input| input.want(std::iter::once(input.len().saturating_sub(FOOTER)..input.len()), true);
     let _coming = inputs.iter().map(footer).collect::<Result<Vec<_>>>()?;
-    let file = |(path, input): (&PathBuf, Input)| {
+    let file = |((path, input), known): ((&PathBuf, Input), Option<Identity>)| {
         context.cancel.check()?;
-        let file = ParquetFile::open(path.display().to_string(), Origin::new(input))?;
+        let name = path.display().to_string();
+        // The file that was opened is the one that was there before and is there now.
+        let same = known.filter(|before| identity(path).as_ref() == Some(before));
+        let kept = context.footers.as_ref().zip(same);
+        let file = match kept.as_ref().and_then(|(footers, of)| footers.get(of)) {
+            Some(footer) => ParquetFile::with(name, Origin::new(input), footer),
+            None => {
+                let file = ParquetFile::open(name, Origin::new(input))?;
+                kept.into_iter().for_each(|(footers, of)| footers.keep(of, &file.footer));
+                file
+            }
+        };
         Ok(ParquetFile { budget: context.budget.clone(), cancel: context.cancel.clone(), ..file })
     };
     let identity = Identity::of(paths);
-    let source = ParquetSource::new(paths.iter().zip(inputs).map(file).collect::<Result<_>>()?)?;
+    let source = ParquetSource::new(paths.iter().zip(inputs).zip(known).map(file).collect::<Result<_>>()?)?;
     Ok(Arc::new(ParquetSource { identity, ..source }))
 }
 
@@ -103,9 +119,15 @@ impl ParquetFile {
                 *field = Field { nullable: field.nullable, ..Field::new(&field.name, SqlType::Uuid) };
             }
         }
-        let columns = (0..fields.len()).collect();
         let statistics = statistics::Cache::new(fields.len());
-        Ok(Self { name, origin, metadata, fields, columns, statistics, budget: None, cancel: CancelToken::new() })
+        Ok(Self::with(name, origin, Arc::new(Footer { metadata, fields, statistics })))
+    }
+
+    /// A file with this footer.
+    fn with(name: String, origin: Origin, footer: Arc<Footer>) -> Self {
+        let (metadata, fields) = (footer.metadata.clone(), footer.fields.clone());
+        let columns = (0..fields.len()).collect();
+        Self { name, origin, metadata, fields, columns, footer, budget: None, cancel: CancelToken::new() }
     }
 
     fn row_groups(&self) -> usize {
@@ -198,7 +220,7 @@ impl ParquetSource {
 
     fn row_group_statistics(&self, file: usize, row_group: usize, column: usize) -> ColumnStatistics {
         let file = &self.files[file];
-        file.statistics.get(&file.metadata, file.columns[column], row_group)
+        file.footer.statistics.get(&file.metadata, file.columns[column], row_group)
     }
 }
 

@@ -1,5 +1,6 @@
 //! Parquet out. The columns of a row group are encoded by many workers at once; what comes of a file depends on none of them.
 
+mod dictionaries;
 mod intervals;
 
 use std::io::Write;
@@ -47,8 +48,9 @@ pub struct Prepared {
 pub struct ParquetWriter<W: Write + Send> {
     given: SchemaRef,
     schema: SchemaRef,
-    file: SerializedFileWriter<W>,
-    factory: ArrowRowGroupWriterFactory,
+    /// What is to be opened, once it is seen how it begins.
+    closed: Option<(W, WriterPropertiesPtr)>,
+    opened: Option<Opened<W>>,
     /// Most rows of a row group.
     most: usize,
     /// Rows of the row group that are being encoded, or are.
@@ -59,6 +61,11 @@ pub struct ParquetWriter<W: Write + Send> {
     helpers: Option<Arc<dyn Helpers>>,
     /// For the row group that is being collected.
     charged: Option<Reservation>,
+}
+
+struct Opened<W: Write + Send> {
+    file: SerializedFileWriter<W>,
+    factory: ArrowRowGroupWriterFactory,
 }
 
 /// Where the values of Parquet's columns are: the field, and the number among what it is made of.
@@ -160,13 +167,11 @@ impl Prepared {
         helpers: Option<Arc<dyn Helpers>>,
     ) -> Result<ParquetWriter<W>> {
         let most = self.properties.max_row_group_row_count().unwrap_or(ROW_GROUP);
-        let options = intervals::options(&self.given, &self.schema, (*self.properties).clone()).map_err(error)?;
-        let writer = ArrowWriter::try_new_with_options(sink, self.schema.clone(), options).map_err(error)?;
-        let (file, factory) = writer.into_serialized_writer().map_err(error)?;
         let charged = budget.map(|b| b.reserve(0, OPERATOR)).transpose()?;
         let (given, schema) = (self.given, self.schema);
+        let (closed, opened) = (Some((sink, self.properties)), None);
         let (columns, pending) = (Arc::new([]), Vec::new());
-        Ok(ParquetWriter { given, schema, file, factory, most, rows: 0, columns, pending, helpers, charged })
+        Ok(ParquetWriter { given, schema, closed, opened, most, rows: 0, columns, pending, helpers, charged })
     }
 }
 
@@ -196,6 +201,18 @@ impl<W: Write + Send> ParquetWriter<W> {
         Ok(())
     }
 
+    /// The file, which begins with the rows that are pending.
+    fn opened(&mut self) -> Result<&mut Opened<W>> {
+        if let Some((sink, properties)) = self.closed.take() {
+            let properties = dictionaries::chosen(&properties, &self.pending, self.most);
+            let options = intervals::options(&self.given, &self.schema, properties).map_err(error)?;
+            let writer = ArrowWriter::try_new_with_options(sink, self.schema.clone(), options).map_err(error)?;
+            let (file, factory) = writer.into_serialized_writer().map_err(error)?;
+            self.opened = Some(Opened { file, factory });
+        }
+        self.opened.as_mut().ok_or_else(|| Error::internal("a file that could not be begun is written to"))
+    }
+
     /// Runs a step for each of the columns.
     fn each_column(&self, step: impl Fn(usize) -> Result<()> + Send + Sync + 'static) -> Result<()> {
         match &self.helpers {
@@ -207,8 +224,8 @@ impl<W: Write + Send> ParquetWriter<W> {
     /// Encodes the rows that are pending.
     fn encode(&mut self) -> Result<()> {
         if self.columns.is_empty() {
-            let number = self.file.flushed_row_groups().len();
-            let writers = self.factory.create_column_writers(number).map_err(error)?;
+            let Opened { file, factory } = self.opened()?;
+            let writers = factory.create_column_writers(file.flushed_row_groups().len()).map_err(error)?;
             self.columns = writers.into_iter().map(|writer| Mutex::new(Some(writer))).collect();
         }
         let places: Vec<(usize, usize)> = self.schema.fields().iter().enumerate().flat_map(places).collect();
@@ -241,7 +258,7 @@ impl<W: Write + Send> ParquetWriter<W> {
             *closed[number].lock().unwrap_or_else(PoisonError::into_inner) = chunk;
             Ok(())
         })?;
-        let mut row_group = self.file.next_row_group().map_err(error)?;
+        let mut row_group = self.opened()?.file.next_row_group().map_err(error)?;
         for chunk in chunks.iter() {
             let chunk = chunk.lock().unwrap_or_else(PoisonError::into_inner).take();
             chunk.expect("each column was closed").append_to_row_group(&mut row_group).map_err(error)?;
@@ -268,7 +285,9 @@ impl<W: Write + Send> ParquetWriter<W> {
     /// Writes the footer and gives the sink back.
     pub fn finish(mut self) -> Result<W> {
         self.end_row_group()?;
-        self.file.into_inner().map_err(error)
+        self.opened()?;
+        let opened = self.opened.take().expect("opened just now");
+        opened.file.into_inner().map_err(error)
     }
 }
 

@@ -9,6 +9,7 @@ mod step;
 
 use base::ids::Id;
 use base::memory::Reservation;
+use base::prefetch::prefetch_behind;
 use base::simd::vectorised;
 use base::{Budget, Result};
 use pipeline::ir::{Literal, Operation, Ty, Vectors};
@@ -286,7 +287,11 @@ unsafe fn read(
     // SAFETY: as the caller promises.
     unsafe {
         match positions {
-            None if !place.stays => return from.add(rows.start * place.size).cast_mut(),
+            None if !place.stays => {
+                let values = from.add(rows.start * place.size);
+                prefetch_behind(std::slice::from_raw_parts(values, rows.len() * place.size));
+                return values.cast_mut();
+            }
             None => std::ptr::copy_nonoverlapping(from.add(rows.start * place.size), to, rows.len() * place.size),
             Some(positions) => gather(from, place.size, &positions[rows.clone()], to),
         }

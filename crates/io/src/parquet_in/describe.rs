@@ -192,7 +192,7 @@ fn bounds(file: &ParquetFile, row_group: usize, chunk: &ColumnChunkMetaData) -> 
     let parts = chunk.column_path().parts();
     let column = file.fields.iter().position(|field| parts.len() == 1 && field.name == parts[0]);
     let Some(column) = column else { return (Value::Null, Value::Null) };
-    let known = file.statistics.get(&file.metadata, column, row_group);
+    let known = file.footer.statistics.get(&file.metadata, column, row_group);
     let shown = |value: Option<Value>| match value {
         None | Some(Value::Null) => Value::Null,
         Some(value) => text(format_value(&value, file.fields[column].sql_type)),

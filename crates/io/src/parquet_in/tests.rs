@@ -428,3 +428,39 @@ fn pages_are_charged_before_they_are_decompressed_and_as_long_as_texts_lie_in_th
         std::fs::remove_file(path).unwrap();
     }
 }
+
+#[test]
+fn footers_are_kept_as_long_as_files_stay_as_they_are() {
+    let path = std::env::temp_dir().join(format!("morsel-{}-footer.parquet", std::process::id()));
+    let write = |numbers: Vec<i64>, age: u64| {
+        let batch = RecordBatch::try_from_iter([("n", Arc::new(Int64Array::from(numbers)) as ArrayRef)]).unwrap();
+        let mut writer = ArrowWriter::try_new(Vec::new(), batch.schema(), None).unwrap();
+        writer.write(&batch).unwrap();
+        std::fs::write(&path, writer.into_inner().unwrap()).unwrap();
+        let file = std::fs::File::options().write(true).open(&path).unwrap();
+        file.set_modified(std::time::SystemTime::now() - std::time::Duration::from_secs(age)).unwrap();
+    };
+    let budget = Budget::new(1 << 20);
+    let footers = Arc::new(Footers::new(budget.clone()));
+    let context = OpenContext { footers: Some(footers.clone()), ..OpenContext::default() };
+    let greatest = || {
+        let source = open_parquet(std::slice::from_ref(&path), &context).unwrap();
+        let rows = read_all(&source, &[0]).unwrap().iter().map(Chunk::rows).sum::<usize>();
+        (source.statistics(0).max, rows)
+    };
+    // What was written just now may be written again without a trace.
+    write(vec![1, 2, 3], 0);
+    assert_eq!((greatest(), budget.used()), ((Some(Value::Int(3)), 3), 0));
+    write(vec![4, 5], 100);
+    for _ in 0..2 {
+        assert_eq!(greatest(), (Some(Value::Int(5)), 2));
+    }
+    let kept = Identity::of(std::slice::from_ref(&path)).unwrap();
+    assert!(footers.get(&kept).is_some() && budget.used() > 0);
+    // As long as before, and said to be as old.
+    write(vec![7, 6], 100);
+    assert_eq!(greatest(), (Some(Value::Int(7)), 2));
+    drop((context, footers));
+    assert_eq!(budget.used(), 0);
+    std::fs::remove_file(path).unwrap();
+}

@@ -7,6 +7,7 @@ use std::cmp::Ordering;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
+use base::prefetch::prefetch_behind;
 use types::column::Plain;
 use types::ops::hash::hash_inline;
 use types::{Buffer, Column, Interval, Physical, SqlType, Str};
@@ -306,6 +307,7 @@ fn write_codes(header: &Header, codes: impl ExactSizeIterator<Item = u32>, rank:
 /// # Safety
 /// The codes are numbers of entries, which are `size` bytes each; `to` has room for as many.
 pub(super) unsafe fn decode<C: Code>(entries: *const u8, size: usize, codes: &[C], to: *mut u8) {
+    prefetch_behind(codes);
     macro_rules! copy {
         ($t:ty) => {
             for (row, code) in codes.iter().enumerate() {

@@ -3,6 +3,7 @@
 //! Frame of reference with the common divisor removed (Lang et al., *Data Blocks*, SIGMOD 2016, 3.1; the divisor is what
 //! decimals of whole numbers have in common).
 
+use base::prefetch::prefetch_behind;
 use base::simd::vectorised;
 use types::Physical;
 use types::column::Plain;
@@ -206,6 +207,7 @@ fn encode<C: Code, T: Number>(values: Values<'_>, header: &Header, to: &mut [u8]
 /// # Safety
 /// `to` has room for as many values, aligned for them.
 pub(super) unsafe fn decode<C: Code>(header: &Header, codes: &[C], to: *mut u8) {
+    prefetch_behind(codes);
     let base = header.base.wrapping_sub(i128::from(header.has_null) * i128::from(header.divisor));
     let divisor = header.divisor as u32;
     with_number!(header.physical, T => {
