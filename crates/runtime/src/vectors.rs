@@ -9,7 +9,7 @@ mod step;
 
 use base::ids::Id;
 use base::memory::Reservation;
-use base::prefetch::prefetch_behind;
+use base::prefetch::{AHEAD, prefetch};
 use base::simd::vectorised;
 use base::{Budget, Result};
 use pipeline::ir::{Literal, Operation, Ty, Vectors};
@@ -18,8 +18,12 @@ use crate::abi::{BATCH, ColumnRef, Slot};
 use primitives::Arguments;
 use step::{Primitive, primitive};
 
-/// Rows between two operations.
+/// Rows between two operations at most.
 const BLOCK: usize = 512;
+/// Lines that are fetched before a loop at most: more are under way than the processor has buffers for.
+const LINES: usize = 24;
+/// Bytes that are fetched together.
+const LINE: usize = 64;
 
 /// Where the flags of rows come from that can't be NULL.
 static NO_NULLS: [u8; BATCH] = [0; BATCH];
@@ -32,6 +36,10 @@ pub struct VectorPlan {
     filter: Option<usize>,
     columns: Vec<(usize, Option<usize>)>,
     bytes: usize,
+    /// How many steps are loops.
+    loops: usize,
+    /// Rows between two operations.
+    block: usize,
 }
 
 /// A step: numbers of values.
@@ -109,7 +117,12 @@ impl VectorPlan {
             steps.push(Planned { what, value, only_if: step.only_if.map(Id::index) });
         }
         let columns = vectors.columns.iter().map(|&(value, null)| (value.index(), null.map(Id::index))).collect();
-        Self { steps, values, filter: vectors.filter.map(Id::index), columns, bytes }
+        let loops = steps.iter().filter(|step| matches!(step.what, What::Loop(..))).count();
+        let read = steps.iter().filter(|step| matches!(step.what, What::Column(_)));
+        let read: usize = read.map(|step| values[step.value].size).sum();
+        let fitting = LINES * LINE * loops.max(1) / read.max(1);
+        let block = (1 << fitting.max(64).ilog2()).min(BLOCK);
+        Self { steps, values, filter: vectors.filter.map(Id::index), columns, bytes, loops, block }
     }
 }
 
@@ -181,13 +194,15 @@ impl VectorValues {
         debug_assert!(count <= BATCH);
         let start = self.memory.as_mut_ptr().cast::<u8>();
         let mut at: Vec<*mut u8> = Vec::with_capacity(plan.values.len());
-        for begin in (0..count).step_by(BLOCK) {
-            let rows = begin..count.min(begin + BLOCK);
+        let mut ahead = Ahead::default();
+        for begin in (0..count).step_by(plan.block) {
+            let rows = begin..count.min(begin + plan.block);
             at.clear();
             at.extend(plan.values.iter().map(|place| {
                 let row = if place.stays && place.constant.is_none() { begin } else { 0 };
                 start.wrapping_add(place.offset + row * place.size)
             }));
+            ahead.begin(plan, columns, &rows, positions);
             for step in &plan.steps {
                 let place = &plan.values[step.value];
                 // SAFETY: columns have the rows, as the caller promises; values have room for a block, or for all rows.
@@ -200,6 +215,7 @@ impl VectorValues {
                             at[step.value] = read(columns[column].nulls, place, &rows, positions, at[step.value]);
                         }
                         What::Loop(run, operands) => {
+                            ahead.fetch_some();
                             let only_if = step.only_if.map_or(std::ptr::null(), |value| at[value].cast_const());
                             let operands = operands.map(|value| at[value].cast_const());
                             let out = at[step.value];
@@ -272,6 +288,55 @@ impl VectorValues {
     }
 }
 
+/// Lines behind those of a block, which are fetched a few before each loop: all at once would fill the processor's buffers, and
+/// the loops would wait for these.
+#[derive(Default)]
+struct Ahead {
+    /// Where the next line of each column is, and how many there are.
+    columns: Vec<(*const u8, usize)>,
+    /// Lines before each loop.
+    share: usize,
+}
+
+impl Ahead {
+    /// Those of columns that are read where they are.
+    fn begin(
+        &mut self,
+        plan: &VectorPlan,
+        columns: &[ColumnRef],
+        rows: &std::ops::Range<usize>,
+        positions: Option<&[u32]>,
+    ) {
+        self.columns.clear();
+        if positions.is_some() {
+            return;
+        }
+        for step in &plan.steps {
+            let place = &plan.values[step.value];
+            if let What::Column(column) = step.what {
+                let first = columns[column].data.wrapping_add(rows.start * place.size + AHEAD);
+                self.columns.push((first, (rows.len() * place.size).div_ceil(LINE)));
+            }
+        }
+        let lines: usize = self.columns.iter().map(|column| column.1).sum();
+        self.share = lines.div_ceil(plan.loops.max(1));
+    }
+
+    fn fetch_some(&mut self) {
+        let mut left = self.share;
+        while left > 0
+            && let Some((next, lines)) = self.columns.last_mut()
+        {
+            let now = left.min(*lines);
+            (0..now).for_each(|line| prefetch(next.wrapping_add(line * LINE)));
+            (*next, *lines, left) = (next.wrapping_add(now * LINE), *lines - now, left - now);
+            if *lines == 0 {
+                self.columns.pop();
+            }
+        }
+    }
+}
+
 /// The values of a column for some rows: where they are, if they are the next ones and needed no longer than the block, or
 /// copied to `to`.
 ///
@@ -287,11 +352,7 @@ unsafe fn read(
     // SAFETY: as the caller promises.
     unsafe {
         match positions {
-            None if !place.stays => {
-                let values = from.add(rows.start * place.size);
-                prefetch_behind(std::slice::from_raw_parts(values, rows.len() * place.size));
-                return values.cast_mut();
-            }
+            None if !place.stays => return from.add(rows.start * place.size).cast_mut(),
             None => std::ptr::copy_nonoverlapping(from.add(rows.start * place.size), to, rows.len() * place.size),
             Some(positions) => gather(from, place.size, &positions[rows.clone()], to),
         }

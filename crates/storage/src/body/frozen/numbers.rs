@@ -202,21 +202,29 @@ fn encode<C: Code, T: Number>(values: Values<'_>, header: &Header, to: &mut [u8]
     }
 }
 
+/// Codes that are decoded between two fetches of what lies behind.
+const AT_ONCE: usize = 256;
+
 /// The values of codes, into memory for values of the physical type. With NULLs, the value of code 0 is arbitrary.
 ///
 /// # Safety
 /// `to` has room for as many values, aligned for them.
 pub(super) unsafe fn decode<C: Code>(header: &Header, codes: &[C], to: *mut u8) {
-    prefetch_behind(codes);
     let base = header.base.wrapping_sub(i128::from(header.has_null) * i128::from(header.divisor));
     let divisor = header.divisor as u32;
     with_number!(header.physical, T => {
         // SAFETY: as the caller promises.
         let to = unsafe { std::slice::from_raw_parts_mut(to.cast::<T>(), codes.len()) };
         let base = T::of(base);
-        vectorised(|| match divisor {
-            1 => to.iter_mut().zip(codes).for_each(|(to, code)| *to = T::of(code.code().into()).plus(base)),
-            _ => to.iter_mut().zip(codes).for_each(|(to, code)| *to = T::times(code.code(), divisor).plus(base)),
+        let pieces = to.chunks_mut(AT_ONCE).zip(codes.chunks(AT_ONCE));
+        vectorised(|| {
+            for (to, codes) in pieces {
+                prefetch_behind(codes);
+                match divisor {
+                    1 => to.iter_mut().zip(codes).for_each(|(to, code)| *to = T::of(code.code().into()).plus(base)),
+                    _ => to.iter_mut().zip(codes).for_each(|(to, code)| *to = T::times(code.code(), divisor).plus(base)),
+                }
+            }
         });
     });
 }
