@@ -39,11 +39,8 @@ pub(super) fn next(join: Arc<Join>, phase: usize, cut: &Cutting) -> Result<Optio
     let rows = join.segments().iter().map(Segment::rows).sum::<usize>() as u64;
     if phase == 0 {
         let keys = join.keys.range(rows).filter(|_| cut.placement.node_count() == 1);
-        let payloads = match keys.zip(join.payload) {
-            Some((keys, size)) => Payloads::new(&keys, rows, size, &join.budget)?.map(Arc::new),
-            None => None,
-        };
-        let Some(payloads) = payloads else { return start(join, cut) };
+        let payloads = keys.zip(join.payload).and_then(|(keys, size)| Payloads::new(&keys, rows, size, &join.budget));
+        let Some(payloads) = payloads.map(Arc::new) else { return start(join, cut) };
         *lock(&join.payloads) = Some(payloads.clone());
         return Ok(Some(payloads.fill(join, cut)));
     }

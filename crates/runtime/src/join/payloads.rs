@@ -9,9 +9,9 @@ use std::ops::{Range, RangeInclusive};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use base::Budget;
 use base::memory::{Pages, Reservation};
 use base::prefetch::prefetch_write;
-use base::{Budget, Result};
 use pipeline::ir::{JOIN_HEADER, JoinWord, RowLayout};
 use scheduler::{Cutting, TaskSet, Tasks};
 
@@ -56,21 +56,22 @@ pub(super) fn size_of_payload(layout: &RowLayout, word: JoinWord) -> Option<usiz
 }
 
 impl Payloads {
-    /// Room for the payloads of `rows` rows with these keys, if they had better lie so.
-    pub(super) fn new(keys: &RangeInclusive<i64>, rows: u64, size: usize, budget: &Budget) -> Result<Option<Self>> {
+    /// Room for the payloads of `rows` rows with these keys, if they had better lie so and there is memory for it: slots may take
+    /// less.
+    pub(super) fn new(keys: &RangeInclusive<i64>, rows: u64, size: usize, budget: &Budget) -> Option<Self> {
         let places = if keys.is_empty() { 0 } else { keys.end().abs_diff(*keys.start()).saturating_add(1) };
         let fits = rows >= LEAST && (rows..=rows.saturating_mul(PLACES)).contains(&places);
-        let Some(bits) = Bitmap::bytes(keys, rows).filter(|_| fits) else { return Ok(None) };
+        let bits = Bitmap::bytes(keys, rows).filter(|_| fits)?;
         let len = places as usize * size + 2 * JOIN_HEADER as usize;
-        let charged = budget.reserve(len + bits, OPERATOR)?;
-        Ok(Some(Self {
+        let charged = budget.reserve(len + bits, OPERATOR).ok()?;
+        Some(Self {
             keys: keys.clone(),
             size,
             bytes: Pages::recycled(len).0,
             bitmap: Bitmap::new(*keys.start(), bits),
             _charged: charged,
             failed: AtomicBool::new(false),
-        }))
+        })
     }
 
     /// The morsels that write them.
