@@ -47,11 +47,9 @@ const FOOTER: u64 = 64 << 10;
 struct ParquetFile {
     name: String,
     origin: Origin,
-    metadata: ArrowReaderMetadata,
-    fields: Vec<Field>,
+    footer: Arc<Footer>,
     /// The file's column for each column of the source.
     columns: Vec<usize>,
-    footer: Arc<Footer>,
     /// What pages are charged to.
     budget: Option<Budget>,
     cancel: CancelToken,
@@ -119,39 +117,37 @@ impl ParquetFile {
                 *field = Field { nullable: field.nullable, ..Field::new(&field.name, SqlType::Uuid) };
             }
         }
-        let statistics = statistics::Cache::new(fields.len());
-        Ok(Self::with(name, origin, Arc::new(Footer { metadata, fields, statistics })))
+        Ok(Self::with(name, origin, Arc::new(Footer::new(metadata, fields))))
     }
 
     /// A file with this footer.
     fn with(name: String, origin: Origin, footer: Arc<Footer>) -> Self {
-        let (metadata, fields) = (footer.metadata.clone(), footer.fields.clone());
-        let columns = (0..fields.len()).collect();
-        Self { name, origin, metadata, fields, columns, footer, budget: None, cancel: CancelToken::new() }
+        let columns = (0..footer.fields.len()).collect();
+        Self { name, origin, footer, columns, budget: None, cancel: CancelToken::new() }
     }
 
     fn row_groups(&self) -> usize {
-        self.metadata.metadata().num_row_groups()
+        self.footer.metadata.metadata().num_row_groups()
     }
 
     fn rows(&self, row_group: usize) -> u64 {
-        u64::try_from(self.metadata.metadata().row_group(row_group).num_rows()).unwrap_or(0)
+        u64::try_from(self.footer.metadata.metadata().row_group(row_group).num_rows()).unwrap_or(0)
     }
 
     /// Checks that the file has the columns of `schema`, and notes where.
     fn conform(&mut self, schema: &[Field], first: &str) -> Result<()> {
         self.columns.clear();
         for field in schema {
-            let at = self.fields.iter().position(|f| f.name == field.name).ok_or_else(|| {
+            let at = self.footer.fields.iter().position(|f| f.name == field.name).ok_or_else(|| {
                 let message = format!("file \"{}\" has no column \"{}\", which \"{first}\" has", self.name, field.name);
                 Error::new(SqlState::DATATYPE_MISMATCH, message)
             })?;
-            if self.fields[at].sql_type != field.sql_type {
+            if self.footer.fields[at].sql_type != field.sql_type {
                 return Err(Error::new(
                     SqlState::DATATYPE_MISMATCH,
                     format!(
                         "column \"{}\" is of type {} in \"{}\", but of type {} in \"{first}\"",
-                        field.name, self.fields[at].sql_type, self.name, field.sql_type
+                        field.name, self.footer.fields[at].sql_type, self.name, field.sql_type
                     ),
                 ));
             }
@@ -194,11 +190,11 @@ impl ParquetSource {
         let Some((first, others)) = files.split_first_mut() else {
             return Err(Error::new(SqlState::UNDEFINED_FILE, "no file to read"));
         };
-        let mut schema = first.fields.clone();
+        let mut schema = first.footer.fields.clone();
         for file in others.iter_mut() {
             file.conform(&schema, &first.name)?;
             for (field, &at) in schema.iter_mut().zip(&file.columns) {
-                field.nullable |= file.fields[at].nullable;
+                field.nullable |= file.footer.fields[at].nullable;
             }
         }
         let morsels =
@@ -220,7 +216,7 @@ impl ParquetSource {
 
     fn row_group_statistics(&self, file: usize, row_group: usize, column: usize) -> ColumnStatistics {
         let file = &self.files[file];
-        file.footer.statistics.get(&file.metadata, file.columns[column], row_group)
+        file.footer.statistics(file.columns[column], row_group)
     }
 }
 

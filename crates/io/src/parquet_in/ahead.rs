@@ -39,9 +39,9 @@ impl ParquetSource {
         if !file.origin.is_remote() {
             return Ok(None);
         }
-        let metadata = file.metadata.metadata().row_group(row_group);
+        let metadata = file.footer.metadata.metadata().row_group(row_group);
         let roots = columns.iter().map(|&column| file.columns[column]);
-        let mask = ProjectionMask::roots(file.metadata.parquet_schema(), roots);
+        let mask = ProjectionMask::roots(file.footer.metadata.parquet_schema(), roots);
         let leaves = metadata.columns().iter().enumerate().filter(|(leaf, _)| mask.leaf_included(*leaf));
         let ranges = guarded(&file.name, || {
             let range = |leaf: &ColumnChunkMetaData| {

@@ -92,7 +92,7 @@ pub fn describe(function: &str, files: &[PathBuf], context: &OpenContext) -> Res
             Ok(match function {
                 "parquet_schema" => {
                     let mut rows = Vec::new();
-                    schema(&file, file.metadata.metadata().file_metadata().schema(), &mut rows);
+                    schema(&file, file.footer.metadata.metadata().file_metadata().schema(), &mut rows);
                     rows
                 }
                 "parquet_metadata" => metadata(&file),
@@ -102,11 +102,11 @@ pub fn describe(function: &str, files: &[PathBuf], context: &OpenContext) -> Res
                         let value = of.value.as_deref().map_or(Value::Null, bytes);
                         vec![text(&file.name), bytes(&of.key), value]
                     };
-                    let pairs = file.metadata.metadata().file_metadata().key_value_metadata();
+                    let pairs = file.footer.metadata.metadata().file_metadata().key_value_metadata();
                     pairs.into_iter().flatten().map(pair).collect()
                 }
                 _ => {
-                    let of = file.metadata.metadata().file_metadata();
+                    let of = file.footer.metadata.metadata().file_metadata();
                     let by = of.created_by().map_or(Value::Null, text);
                     let groups = int(file.row_groups());
                     vec![vec![text(&file.name), by, int(of.num_rows()), groups, int(of.version()), int(size)]]
@@ -155,7 +155,7 @@ fn schema(file: &ParquetFile, of: &Type, rows: &mut Vec<Vec<Value>>) {
 /// A row for each column of each row group.
 fn metadata(file: &ParquetFile) -> Vec<Vec<Value>> {
     let mut rows = Vec::new();
-    for (number, group) in file.metadata.metadata().row_groups().iter().enumerate() {
+    for (number, group) in file.footer.metadata.metadata().row_groups().iter().enumerate() {
         for (column, chunk) in group.columns().iter().enumerate() {
             let (min, max) = bounds(file, number, chunk);
             let path = chunk.column_path().parts().join(", ");
@@ -190,12 +190,12 @@ fn metadata(file: &ParquetFile) -> Vec<Vec<Value>> {
 /// The least and the greatest value of a column that is no part of another, as far as they are believed.
 fn bounds(file: &ParquetFile, row_group: usize, chunk: &ColumnChunkMetaData) -> (Value, Value) {
     let parts = chunk.column_path().parts();
-    let column = file.fields.iter().position(|field| parts.len() == 1 && field.name == parts[0]);
+    let column = file.footer.fields.iter().position(|field| parts.len() == 1 && field.name == parts[0]);
     let Some(column) = column else { return (Value::Null, Value::Null) };
-    let known = file.footer.statistics.get(&file.metadata, column, row_group);
+    let known = file.footer.statistics(column, row_group);
     let shown = |value: Option<Value>| match value {
         None | Some(Value::Null) => Value::Null,
-        Some(value) => text(format_value(&value, file.fields[column].sql_type)),
+        Some(value) => text(format_value(&value, file.footer.fields[column].sql_type)),
     };
     (shown(known.min), shown(known.max))
 }

@@ -90,23 +90,23 @@ struct Batch {
 impl FlatColumn {
     /// The column of a file; none if it is not read here.
     pub fn open(file: &ParquetFile, row_group: usize, root: usize) -> Result<Option<Self>, ParquetError> {
-        let schema = file.metadata.parquet_schema();
+        let schema = file.footer.metadata.parquet_schema();
         if !schema.root_schema().get_fields()[root].is_primitive() {
             return Ok(None);
         }
-        let metadata = file.metadata.metadata().row_group(row_group);
+        let metadata = file.footer.metadata.metadata().row_group(row_group);
         let Some(leaf) = (0..schema.num_columns()).find(|&leaf| schema.get_column_root_idx(leaf) == root) else {
             return Ok(None);
         };
         let (column, chunk) = (schema.column(leaf), metadata.column(leaf));
-        let kind = Kind::of(&column, file.metadata.schema().field(root).data_type());
+        let kind = Kind::of(&column, file.footer.metadata.schema().field(root).data_type());
         let Some(kind) = kind.filter(|_| column.max_rep_level() == 0 && column.max_def_level() <= 1) else {
             return Ok(None);
         };
         let rows = usize::try_from(file.rows(row_group)).unwrap_or(usize::MAX);
         let bytes = PageBytes::new(file.origin.clone(), file.budget.clone(), 1);
         let pages = SerializedPageReader::new(Arc::new(bytes.clone()), chunk, rows, None)?;
-        let (sql_type, nullable) = (file.fields[root].sql_type, column.max_def_level() == 1);
+        let (sql_type, nullable) = (file.footer.fields[root].sql_type, column.max_def_level() == 1);
         let integer = kind::integer(column.physical_type());
         let (levels, codes) = (Vec::new(), Vec::new());
         let (dictionary, page, has_begun) = (None, None, false);

@@ -10,7 +10,7 @@ use parquet::arrow::arrow_reader::ArrowReaderMetadata;
 
 use super::statistics::Cache;
 use crate::identity::Identity;
-use crate::source::Field;
+use crate::source::{ColumnStatistics, Field};
 
 /// Files whose footers are kept: those asked for last.
 const MOST: usize = 64;
@@ -21,7 +21,18 @@ const OPERATOR: &str = "footers of files";
 pub(super) struct Footer {
     pub metadata: ArrowReaderMetadata,
     pub fields: Vec<Field>,
-    pub statistics: Cache,
+    statistics: Cache,
+}
+
+impl Footer {
+    pub fn new(metadata: ArrowReaderMetadata, fields: Vec<Field>) -> Self {
+        Self { statistics: Cache::new(fields.len()), metadata, fields }
+    }
+
+    /// Statistics of one column in one row group; empty where the file has none or they make no sense.
+    pub fn statistics(&self, column: usize, row_group: usize) -> ColumnStatistics {
+        self.statistics.get(&self.metadata, column, row_group)
+    }
 }
 
 /// The footers that a database keeps within its budget.

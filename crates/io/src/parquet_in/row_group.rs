@@ -65,8 +65,8 @@ impl RowGroupReader {
         order.dedup();
         let positions =
             columns.iter().map(|&c| order.binary_search(&file.columns[c]).expect("among the columns")).collect();
-        let metadata = file.metadata.metadata().row_group(row_group);
-        let mask = ProjectionMask::roots(file.metadata.parquet_schema(), order.iter().copied());
+        let metadata = file.footer.metadata.metadata().row_group(row_group);
+        let mask = ProjectionMask::roots(file.footer.metadata.parquet_schema(), order.iter().copied());
         footer::check_compression(&file.name, metadata, &mask)?;
         let chosen =
             || metadata.columns().iter().enumerate().filter(|(leaf, _)| mask.leaf_included(*leaf)).map(|c| c.1);
@@ -133,12 +133,12 @@ impl RowGroupReader {
     /// Opens a column of any type, behind the rows that have been handed out.
     fn open_any(&self, root: usize) -> Result<ColumnReader> {
         let file = &self.file;
-        let schema = file.metadata.parquet_schema();
+        let schema = file.footer.metadata.parquet_schema();
         let leaves = (0..schema.num_columns()).filter(|&leaf| schema.get_column_root_idx(leaf) == root).count();
         // Of each leaf there may be a dictionary and a page.
         let bytes = PageBytes::new(file.origin.clone(), file.budget.clone(), 2 * leaves);
         let reader = guarded(&file.name, || {
-            ParquetRecordBatchReaderBuilder::new_with_metadata(bytes, file.metadata.clone())
+            ParquetRecordBatchReaderBuilder::new_with_metadata(bytes, file.footer.metadata.clone())
                 .with_row_groups(vec![self.row_group])
                 .with_projection(ProjectionMask::roots(schema, [root]))
                 .with_batch_size(self.chunk_rows)
@@ -176,7 +176,7 @@ impl RowGroupReader {
             }
         };
         read.map_err(|e| {
-            let field = &file.fields[self.order[at]].name;
+            let field = &file.footer.fields[self.order[at]].name;
             Error::new(e.state(), format!("{} in column \"{field}\" of \"{}\"", e.message(), file.name))
         })
     }

@@ -20,8 +20,9 @@ use super::{Frozen, text};
 
 /// Bytes behind a text that may be written, and read for its header.
 const SLACK: usize = 16;
-/// Rows that are replaced at once: about a millisecond's work.
+/// Rows, and bytes of texts, that are replaced at once, but for one longer text: about a millisecond's work.
 const STEP: usize = 8 << 10;
+const STEP_BYTES: u64 = 1 << 20;
 /// Symbols are looked for in so many texts at most.
 const LOOKED_AT: usize = 4 << 10;
 /// Texts are left as they are if the codes of the first of them take more than this share.
@@ -127,11 +128,13 @@ impl Packing {
 
     fn replace(&mut self, column: &Frozen) {
         let done = self.begins.len() - 1;
-        let until = column.header.rows.min(done + STEP);
+        let begins = &column.begins()[done..];
+        let fitting = begins.partition_point(|&begin| u64::from(begin) <= u64::from(begins[0]) + STEP_BYTES);
+        let rows = (fitting - 1).clamp(1, STEP).min(begins.len() - 1);
         // SAFETY: the texts lie in the column, behind whose bytes others are readable.
         unsafe {
             let bytes = column.bytes.as_ptr().add(column.header.parts[PAYLOAD]);
-            let texts = encoder::Texts { bytes, begins: &column.begins()[done..=until] };
+            let texts = encoder::Texts { bytes, begins: &begins[..=rows] };
             self.symbols.encoder.encode(texts, &mut self.codes, &mut self.begins);
         }
     }
