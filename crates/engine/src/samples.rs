@@ -1,16 +1,14 @@
 //! Samples of files, kept from one statement to the next: taking one decodes a piece of the file. A sample has the columns
 //! that statements have asked for.
 
-use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::collections::HashMap;
+use std::sync::{Arc, OnceLock};
 
 use base::Budget;
 use base::memory::Reservation;
-use io::{FileSource, Identity, Step};
+use io::{FileSource, Identity, Known, Step};
 use types::{Chunk, Column, ColumnBuilder, Physical, Str};
 
-/// Files whose samples are kept: those asked for last.
-const MOST: usize = 64;
 /// Whose memory samples are.
 const OPERATOR: &str = "samples of files";
 /// Rows of a file's sample.
@@ -118,18 +116,14 @@ fn rows_of(chunk: &Chunk) -> Option<usize> {
 /// The samples that a database keeps, at most a thousand rows a file, within its budget.
 #[derive(Debug)]
 pub(crate) struct Samples {
-    kept: Mutex<VecDeque<(Identity, FileSample)>>,
+    kept: Known<FileSample>,
     budget: Budget,
 }
 
 impl Samples {
     /// No samples yet.
     pub fn new(budget: Budget) -> Self {
-        Self { kept: Mutex::default(), budget }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, VecDeque<(Identity, FileSample)>> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+        Self { kept: Known::default(), budget }
     }
 
     /// Reads these columns, and those of an older sample, and keeps that for files with an identity. Without room for them
@@ -149,25 +143,13 @@ impl Samples {
         let charged = rows.as_ref().map(|rows| self.budget.reserve(rows.bytes(), OPERATOR)).transpose();
         let Ok(charged) = charged else { return FileSample::new(attributes, None, None) };
         let sample = FileSample::new(attributes, rows.map(Arc::new), charged);
-        identity.into_iter().for_each(|identity| self.keep(identity, sample.clone()));
+        identity.into_iter().for_each(|identity| self.kept.keep(identity, sample.clone()));
         sample
     }
 
     /// The sample of files that are as they were.
     pub fn get(&self, identity: &Identity) -> Option<FileSample> {
-        let mut samples = self.lock();
-        let at = samples.iter().position(|(known, _)| known == identity)?;
-        let found = samples.remove(at)?;
-        samples.push_front(found.clone());
-        Some(found.1)
-    }
-
-    /// Keeps a sample.
-    fn keep(&self, identity: Identity, sample: FileSample) {
-        let mut samples = self.lock();
-        samples.retain(|(known, _)| *known != identity);
-        samples.push_front((identity, sample));
-        samples.truncate(MOST);
+        self.kept.get(identity)
     }
 }
 
@@ -193,11 +175,11 @@ mod tests {
         let samples = Samples::new(Budget::new(usize::MAX));
         let sample = FileSample::new(vec![1, 4], None, None);
         assert!(sample.has(&[4, 1]) && sample.has(&[]) && !sample.has(&[1, 2]));
-        samples.keep(first.clone(), sample.clone());
+        samples.kept.keep(first.clone(), sample.clone());
         assert!(samples.get(&first).is_some() && samples.get(&second).is_none());
-        for _ in 0..MOST {
+        for _ in 0..64 {
             let other = Identity::of(std::slice::from_ref(&path)).unwrap();
-            samples.keep(other, sample.clone());
+            samples.kept.keep(other, sample.clone());
         }
         assert!(samples.get(&first).is_some(), "one file is kept once");
         std::fs::remove_file(&path).unwrap();

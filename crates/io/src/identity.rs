@@ -1,6 +1,8 @@
 //! Whether files are still those that they were.
 
+use std::collections::VecDeque;
 use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
 /// Files as of a moment: their paths, sizes and times of change. Two that are equal have the same content.
@@ -19,6 +21,43 @@ impl Identity {
             Some((path.clone(), numbers(&of), changed))
         });
         files.collect::<Option<Vec<_>>>().map(Self)
+    }
+}
+
+/// What is known of files as they are, of those asked for last.
+#[derive(Debug)]
+pub struct Known<T>(Mutex<VecDeque<(Identity, T)>>);
+
+/// Files of which something is kept.
+const MOST: usize = 64;
+
+impl<T> Default for Known<T> {
+    fn default() -> Self {
+        Self(Mutex::default())
+    }
+}
+
+impl<T: Clone> Known<T> {
+    fn lock(&self) -> MutexGuard<'_, VecDeque<(Identity, T)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// That of files that are as they were.
+    pub fn get(&self, of: &Identity) -> Option<T> {
+        let mut all = self.lock();
+        let at = all.iter().position(|(known, _)| known == of)?;
+        let found = all.remove(at)?;
+        let known = found.1.clone();
+        all.push_front(found);
+        Some(known)
+    }
+
+    /// Keeps it, and forgets what was asked for longest ago.
+    pub fn keep(&self, of: Identity, known: T) {
+        let mut all = self.lock();
+        all.retain(|(before, _)| *before != of);
+        all.push_front((of, known));
+        all.truncate(MOST);
     }
 }
 

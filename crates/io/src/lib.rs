@@ -44,7 +44,7 @@ pub use copy_options::format as copy_format;
 pub use create::create;
 pub use format::{Format, format_of};
 pub use grown_file::open_grown;
-pub use identity::Identity;
+pub use identity::{Identity, Known};
 pub use open::{FUNCTIONS, open, open_for_copy, open_given_for_copy};
 pub use paths::expand_paths;
 pub use planned::ChunkWriter;
