@@ -19,7 +19,6 @@ use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
 use base::{CancelToken, Result};
 use sql::Statement;
-use types::Value;
 
 use gate::Gate;
 use locks::Locks;
@@ -27,6 +26,7 @@ use partitions::Reach;
 use stamps::Stamps;
 
 use crate::kept::plans::Kept;
+use crate::kept::short::Given;
 
 /// A way to keep transactions apart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -117,7 +117,7 @@ impl Needs {
     }
 
     /// Those of a kept plan with these arguments. None if its tables are gone.
-    pub fn of_kept(kept: &Kept, arguments: &[Value], control: ConcurrencyControl) -> Option<Self> {
+    pub fn of_kept(kept: &Kept, arguments: Given<'_>, control: ConcurrencyControl) -> Option<Self> {
         match control {
             ConcurrencyControl::Partitioned => Reach::of_kept(kept, arguments).map(Self::Parts),
             _ => needs::of_kept(kept, arguments).map(Self::Items),

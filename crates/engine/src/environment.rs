@@ -83,7 +83,7 @@ pub(crate) struct Environment {
     /// How many of these are triggers' functions.
     pub trigger_depth: usize,
     /// CALLs with parameters that it has run, by their texts.
-    pub parsed: HashMap<String, Arc<sql::Parsed>>,
+    pub parsed: HashMap<String, Arc<dyn Any + Send + Sync>>,
     /// Other texts that it has run lately.
     pub texts: KnownTexts,
     /// The data that come with the statement, if it is a COPY FROM STDIN.

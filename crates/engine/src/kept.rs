@@ -16,6 +16,7 @@
 //!
 //! Invariant: a statement has the same rows, errors and positions with and without kept plans.
 
+pub(crate) mod calls;
 pub(crate) mod change;
 pub(crate) mod direct;
 pub(crate) mod known;
@@ -45,10 +46,11 @@ use crate::source::Source;
 use crate::statement::{apply_few, tag_of};
 use crate::transaction::Block;
 use change::ShortChange;
+use direct::{One, Spare};
 use known::KnownText;
 use plans::{Kept, KeptPlans, Text, Way};
 pub(crate) use ran::Ran;
-use short::{Row, Short};
+use short::{Given, Row, Short};
 
 /// A plan that holds for a statement, with what it takes for this run.
 pub(crate) struct Fit {
@@ -95,7 +97,7 @@ impl KnownText {
 }
 
 /// The rows of a short plan; none if it has to be run in another way. Whoever watches sees a pipeline: it is run as others.
-fn short_rows(environment: &Environment, short: &Short, arguments: Vec<Value>) -> Result<Option<Ran>> {
+fn short_rows(environment: &Environment, short: &Short, arguments: Given<'_>) -> Result<Option<Ran>> {
     if environment.trace.is_some() || !short.is_promising() {
         return Ok(None);
     }
@@ -103,13 +105,13 @@ fn short_rows(environment: &Environment, short: &Short, arguments: Vec<Value>) -
     environment.statement.needs_no_code();
     let block = environment.block.as_ref();
     block.iter().for_each(|block| block.is_queried());
-    let one = match block {
-        Some(block) => short.one(arguments, &block.transaction),
-        None => Err(arguments),
-    };
+    let one = block.and_then(|block| short.one(arguments, &block.transaction, &mut Vec::new()));
     let found = match one {
-        Ok(mut run) => short.row_of(&mut run).map(|row| Ran::Row(row, short.types().clone())),
-        Err(arguments) => {
+        Some(mut run) => short.find_one(&mut run).map(|is_there| {
+            let row = is_there.then(|| short.row_of(&mut run));
+            Ran::Row(row, short.types().clone())
+        }),
+        None => {
             let reads = block.and_then(|block| block.transaction.reads());
             let view = OnceCell::new();
             let rows = short.rows(arguments, &|relation| snapshot(environment, &view, relation), reads.as_deref());
@@ -140,20 +142,21 @@ impl Fit {
     /// whoever calls this, or not.
     pub fn run(self, environment: &Environment, looked_after: bool) -> Option<Result<QueryResult>> {
         let Self { kept, columns, arguments, only_short } = self;
-        if let Err(error) = kept.needs(environment, &arguments.values)? {
+        let given: Vec<&Value> = arguments.values.iter().collect();
+        if let Err(error) = kept.needs(environment, &given)? {
             return Some(Err(error));
         }
         let prepared = match &kept.way {
             Way::Query { prepared, short } if !only_short => {
                 // Pipelines would want the values, too.
                 if short.is_some()
-                    && let Some(found) = kept.short_way(environment, &columns, arguments.values.clone(), looked_after)
+                    && let Some(found) = kept.short_way(environment, &columns, &given, looked_after)
                 {
                     return Some(found);
                 }
                 prepared
             }
-            _ => return kept.short_way(environment, &columns, arguments.values, looked_after),
+            _ => return kept.short_way(environment, &columns, &given, looked_after),
         };
         let view = OnceCell::new();
         let sources: IdMap<TableId, Source> = kept.sources(&|relation| snapshot(environment, &view, relation))?;
@@ -172,7 +175,7 @@ fn snapshot(environment: &Environment, view: &OnceCell<View>, relation: &Arc<Rel
 
 impl Kept {
     /// Tells the concurrency control what a run needs, if it wants to know; none: it cannot be told.
-    fn needs(&self, environment: &Environment, arguments: &[Value]) -> Option<Result<()>> {
+    fn needs(&self, environment: &Environment, arguments: Given<'_>) -> Option<Result<()>> {
         match environment.block.as_ref().filter(|block| block.is_told()) {
             Some(block) => {
                 let needs = Needs::of_kept(self, arguments, block.control())?;
@@ -187,7 +190,7 @@ impl Kept {
         &self,
         environment: &Environment,
         columns: &Arc<[Field]>,
-        arguments: Vec<Value>,
+        arguments: Given<'_>,
         looked_after: bool,
     ) -> Option<Result<QueryResult>> {
         let ran = self.run_short(environment, arguments, looked_after)?;
@@ -195,10 +198,51 @@ impl Kept {
     }
 
     /// The same, for whoever needs no result.
-    fn run_short(&self, environment: &Environment, arguments: Vec<Value>, looked_after: bool) -> Option<Result<Ran>> {
+    fn run_short(&self, environment: &Environment, arguments: Given<'_>, looked_after: bool) -> Option<Result<Ran>> {
         match &self.way {
             Way::Change(change) => run_change(environment, change, arguments, looked_after).map(Ok),
             Way::Query { short, .. } => short_rows(environment, short.as_ref()?, arguments).transpose(),
+        }
+    }
+}
+
+impl Kept {
+    /// Runs one of at most one row by its short plan, in a transaction that says nothing of what it needs, and whose statement has begun. None: nothing has
+    /// happened, and it has to be run in another way.
+    fn run_one(
+        &self,
+        environment: &Environment,
+        block: &Block,
+        arguments: Given<'_>,
+        spare: &mut Spare,
+    ) -> Option<One> {
+        match &self.way {
+            Way::Query { short, .. } => {
+                let short = short.as_ref()?;
+                let mut run = short.one(arguments, &block.transaction, &mut spare.frame)?;
+                let found = short.find_one(&mut run);
+                if found == Some(true) {
+                    short.put_row(&mut run, &mut spare.row);
+                }
+                spare.frame = run.into_spare();
+                found.map(One::Row)
+            }
+            Way::Change(change) => {
+                let relation = change.relation.upgrade()?;
+                // Somebody has to look after what is done to it.
+                if relation.effects_are_noted() {
+                    return None;
+                }
+                block.check_writable("").ok()?;
+                let budget = || environment.statement_budget();
+                let done =
+                    change.run_one(&block.transaction, &relation, arguments, (&budget, &mut spare.frame)).flatten();
+                if done.is_none() {
+                    block.transaction.roll_back_to(block.transaction.statement()).ok()?;
+                    block.transaction.take_effects();
+                }
+                done.map(One::Changed)
+            }
         }
     }
 }
@@ -207,7 +251,7 @@ impl Kept {
 fn run_change(
     environment: &Environment,
     change: &ShortChange,
-    arguments: Vec<Value>,
+    arguments: Given<'_>,
     looked_after: bool,
 ) -> Option<Ran> {
     environment.call.token().check().ok()?;

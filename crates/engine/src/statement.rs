@@ -23,6 +23,7 @@ mod user_type;
 mod with;
 
 pub(crate) use change::{apply_few, some_rows, tag_of};
+pub(crate) use routine::call_with;
 pub(crate) use transact::{commit, roll_back};
 pub(crate) use user_type::removal;
 

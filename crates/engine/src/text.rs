@@ -1,7 +1,6 @@
 //! From a statement's text to its result: by a plan that was kept, or the long way.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use base::{Error, Result, SqlState, stack};
 use catalog::{CatalogSnapshot, TEMPORARY_SCHEMA, TableEntry};
@@ -14,6 +13,7 @@ use crate::control::Needs;
 use crate::definitions::quoted;
 use crate::environment::Environment;
 use crate::kept::Fit;
+use crate::kept::calls::KnownCall;
 use crate::kept::change::ShortChange;
 use crate::kept::known::KnownText;
 use crate::kept::plans::{Kept, Text};
@@ -29,8 +29,8 @@ use crate::{PreparedStatement, QueryResult, execute, export, statement};
 
 /// Runs one statement.
 pub(crate) fn run(environment: &mut Environment, sql: &str, parameters: &[(Value, SqlType)]) -> Result<QueryResult> {
-    if let Some(parsed) = environment.parsed.get(sql).cloned() {
-        return run_parsed(environment, &parsed, parameters);
+    if let Some(call) = environment.parsed.get(sql).cloned().and_then(|call| call.downcast::<KnownCall>().ok()) {
+        return run_call(environment, &call, parameters);
     }
     if let (statement, Some(data)) = sql::given_data(sql) {
         let parsed = sql::parse(sql)?;
@@ -96,7 +96,7 @@ pub(crate) fn short(environment: &Environment, sql: &str, parameters: &[(Value, 
 /// Most CALLs that a session remembers.
 const MOST_CALLS: usize = 100;
 
-/// Runs a CALL, which is not parsed again when it comes with other parameters.
+/// Runs a CALL, which is not parsed again when it comes with other parameters, nor bound if these have the same types.
 fn run_and_remember(
     environment: &mut Environment,
     sql: &str,
@@ -106,16 +106,23 @@ fn run_and_remember(
     if environment.parsed.len() >= MOST_CALLS {
         environment.parsed.clear();
     }
-    let parsed = Arc::new(parsed);
-    environment.parsed.insert(sql.to_owned(), parsed.clone());
-    run_parsed(environment, &parsed, parameters)
+    let call = Arc::new(KnownCall::new(parsed));
+    environment.parsed.insert(sql.to_owned(), call.clone());
+    run_call(environment, &call, parameters)
+}
+
+fn run_call(environment: &mut Environment, call: &KnownCall, parameters: &[(Value, SqlType)]) -> Result<QueryResult> {
+    in_transaction(environment, &call.parsed, |environment| match call.bound(environment, parameters) {
+        Some((routine, arguments)) => statement::call_with(environment, &routine, arguments),
+        None => bind_and_run(environment, &call.parsed, parameters),
+    })
 }
 
 /// Runs a statement by a plan that was kept, if one holds for it, in the transaction that the session is in.
 pub(crate) fn by_kept_plan<T>(environment: &Environment, run: impl FnOnce() -> Option<Result<T>>) -> Option<Result<T>> {
     let run = || {
         let result = run()?;
-        environment.database.0.kept.runs.fetch_add(1, Ordering::Relaxed);
+        environment.database.0.kept.has_run(1);
         Some(result)
     };
     let Some(block) = &environment.block else {

@@ -16,21 +16,17 @@ pub(crate) fn typed(column: Column, attribute: &Attribute, name: &str) -> Result
             Ok(nulls.finish())
         }
         (_, to @ (SqlType::Varchar(_) | SqlType::Char(_))) => {
-            fitted(column, to).map_err(|e| e.detail(format!("column \"{}\" of \"{name}\"", attribute.name)))
+            fitted_column(column, to).map_err(|e| e.detail(format!("column \"{}\" of \"{name}\"", attribute.name)))
         }
         (_, to) => Ok(column.with_type(to)),
     }
 }
 
-/// The same of one value, which stays what it is but for its length.
-pub(crate) fn fit(value: &mut Value, to: SqlType) -> Result<()> {
-    if let Value::Str(text) = value {
-        let fitted = fitted_text(text, to)?;
-        if fitted.len() != text.len() {
-            *value = Value::str(fitted);
-        }
-    }
-    Ok(())
+/// The same of one value; none: it is that already.
+pub(crate) fn fitted(value: &Value, to: SqlType) -> Result<Option<Value>> {
+    let Value::Str(text) = value else { return Ok(None) };
+    let fitted = fitted_text(text, to)?;
+    Ok((fitted.len() != text.len()).then(|| Value::str(fitted)))
 }
 
 /// A text as `varchar(n)` or `char(n)`.
@@ -43,7 +39,7 @@ fn fitted_text(text: &str, to: SqlType) -> Result<&str> {
 }
 
 /// Strings as `varchar(n)` or `char(n)`; copied only if some of them changes.
-fn fitted(column: Column, to: SqlType) -> Result<Column> {
+fn fitted_column(column: Column, to: SqlType) -> Result<Column> {
     let fit = |text| fitted_text(text, to);
     let rows = column.rows();
     let mut changed = false;

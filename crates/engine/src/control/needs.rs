@@ -6,12 +6,11 @@ use base::Result;
 use plan::Plan;
 use sql::{ChangeKind, Statement};
 use storage::Relation;
-use types::Value;
 
 use super::{Item, Mode};
 use crate::kept::change::ShortChange;
 use crate::kept::plans::{Kept, Way};
-use crate::kept::short::Short;
+use crate::kept::short::{Given, Short};
 use crate::source::Source;
 
 /// Items and how they are locked.
@@ -80,7 +79,7 @@ fn of_plan(plan: &Plan, needs: &mut Needs) {
 }
 
 /// Those of a kept plan with these arguments: rows where it finds them by their primary keys. None if its tables are gone.
-pub(crate) fn of_kept(kept: &Kept, arguments: &[Value]) -> Option<Needs> {
+pub(crate) fn of_kept(kept: &Kept, arguments: Given<'_>) -> Option<Needs> {
     let mut needs = Needs::new();
     match &kept.way {
         Way::Query { short: Some(short), .. } => of_short(short, arguments, &mut needs)?,
@@ -94,11 +93,11 @@ pub(crate) fn of_kept(kept: &Kept, arguments: &[Value]) -> Option<Needs> {
     Some(needs)
 }
 
-fn of_short(short: &Short, arguments: &[Value], needs: &mut Needs) -> Option<()> {
+fn of_short(short: &Short, arguments: Given<'_>, needs: &mut Needs) -> Option<()> {
     short.each_read(arguments, &mut |relation, read| of(relation, read.key_hash(), READ, needs))
 }
 
-fn of_change(change: &ShortChange, arguments: &[Value], needs: &mut Needs) -> Option<()> {
+fn of_change(change: &ShortChange, arguments: Given<'_>, needs: &mut Needs) -> Option<()> {
     let relation = change.relation.upgrade()?;
     let key = relation.schema().primary_key().to_vec();
     let mut rows: Option<Vec<u64>> = None;

@@ -10,12 +10,11 @@ use std::sync::Arc;
 use plan::Plan;
 use sql::{ChangeKind, Statement};
 use storage::Relation;
-use types::Value;
 
 use super::{Item, Mode};
 use crate::kept::change::ShortChange;
 use crate::kept::plans::{Kept, Way};
-use crate::kept::short::Short;
+use crate::kept::short::{Given, Short};
 use crate::source::Source;
 
 /// See the module.
@@ -78,7 +77,7 @@ impl Reach {
     }
 
     /// That of a kept plan with these arguments. None if its tables are gone.
-    pub fn of_kept(kept: &Kept, arguments: &[Value]) -> Option<Self> {
+    pub fn of_kept(kept: &Kept, arguments: Given<'_>) -> Option<Self> {
         match &kept.way {
             Way::Query { short: Some(short), .. } => Self::of_short(short, arguments),
             Way::Query { short: None, .. } => {
@@ -88,7 +87,7 @@ impl Reach {
         }
     }
 
-    fn of_short(short: &Short, arguments: &[Value]) -> Option<Self> {
+    fn of_short(short: &Short, arguments: Given<'_>) -> Option<Self> {
         let mut reach = Nothing;
         short.each_read(arguments, &mut |relation, read| {
             let part = relation.partition_key().and_then(|key| read.hash_of(&[key]));
@@ -97,7 +96,7 @@ impl Reach {
         Some(reach)
     }
 
-    fn of_change(change: &ShortChange, arguments: &[Value]) -> Option<Self> {
+    fn of_change(change: &ShortChange, arguments: Given<'_>) -> Option<Self> {
         let relation: Arc<Relation> = change.relation.upgrade()?;
         let read = Self::of_short(&change.source, arguments)?;
         let Some(key) = relation.partition_key() else { return Some(All) };

@@ -6,12 +6,16 @@ use std::sync::{Arc, Weak};
 use base::Budget;
 use catalog::Field;
 use plan::Plan;
+use smallvec::SmallVec;
 use sql::{ArgumentUse, ChangeKind};
 use storage::{Relation, RowId, Transaction};
 use types::{Column, Value};
 
-use super::short::{OneRow, Row, Short};
-use crate::typed::{fit, typed};
+use super::short::{Given, OneRow, Row, Short};
+use crate::typed::{fitted, typed};
+
+/// So many values of a row need no memory of their own.
+const USUAL: usize = 20;
 
 /// See the module.
 pub(crate) struct ShortChange {
@@ -58,20 +62,31 @@ impl ShortChange {
             }
     }
 
+    /// Whether it is of at most one row, and changed where that is found.
+    pub fn is_of_one(&self) -> bool {
+        self.source.is_of_one()
+            && self.returning.is_none()
+            && match self.kind {
+                ChangeKind::Insert => true,
+                ChangeKind::Update { moves, repeats } => !moves && !repeats && self.source.is_of_key(),
+                ChangeKind::Delete { repeats } => !repeats && self.source.is_of_key(),
+                ChangeKind::Truncate | ChangeKind::Upsert { .. } | ChangeKind::Merge { .. } => false,
+            }
+    }
+
     /// Runs its query and changes the rows; says how many there were. The rows, if something else has to be done with them. None:
     /// something has failed.
     pub fn run(
         &self,
         transaction: &Transaction,
         relation: &Arc<Relation>,
-        mut arguments: Vec<Value>,
+        arguments: Given<'_>,
         budget: &dyn Fn() -> Budget,
     ) -> Option<Result<usize, Vec<Row>>> {
-        if self.is_simple(relation, 1) && (self.kind == ChangeKind::Insert || self.source.is_of(relation)) {
-            match self.source.one(arguments, transaction) {
-                Ok(run) => return self.change_one(transaction, relation, run, budget).map(Ok),
-                Err(given) => arguments = given,
-            }
+        if self.is_of_one()
+            && let Some(run) = self.run_one(transaction, relation, arguments, (budget, &mut Vec::new()))
+        {
+            return run.map(Ok);
         }
         let reads = transaction.reads();
         let mut rows = self.source.rows(arguments, &|relation| transaction.snapshot(relation), reads.as_deref())?;
@@ -81,15 +96,42 @@ impl ShortChange {
         }
         match (rows.as_mut_slice(), &self.kind) {
             ([], _) => {}
-            ([row], ChangeKind::Insert) => self.insert_row(transaction, relation, row, budget)?,
+            ([row], ChangeKind::Insert) => {
+                self.fit(relation, row)?;
+                transaction.insert_row(relation, row, budget).ok()?;
+            }
             ([row], ChangeKind::Delete { .. }) => transaction.delete(relation, &[id_of(row)?]).ok()?,
             ([row], _) => {
                 let id = id_of(row)?;
-                transaction.update_row(relation, id, &self.values(relation, row)?).ok()?;
+                let (_, values) = row.split_first_mut()?;
+                self.fit(relation, values)?;
+                let values: Vec<_> = self.attributes.iter().copied().zip(values.iter()).collect();
+                transaction.update_row(relation, id, &values).ok()?;
             }
             (rows, _) => self.change_rows(transaction, relation, self.source.chunk(rows).into_columns())?,
         }
         Some(Ok(count))
+    }
+
+    /// One of at most one row, which is changed where it is found. None: nothing has happened, and it has to be run in another way; or
+    /// that says so.
+    pub fn run_one(
+        &self,
+        transaction: &Transaction,
+        relation: &Arc<Relation>,
+        arguments: Given<'_>,
+        (budget, spare): (&dyn Fn() -> Budget, &mut Vec<Value>),
+    ) -> Option<Option<usize>> {
+        if !self.is_simple(relation, 1) || self.kind != ChangeKind::Insert && !self.source.is_of(relation) {
+            return None;
+        }
+        let mut run = self.source.one(arguments, transaction, spare)?;
+        let changed = self.source.find_one(&mut run).and_then(|found| match found {
+            true => self.change_one(transaction, relation, &run, budget).map(|()| 1),
+            false => Some(0),
+        });
+        *spare = run.into_spare();
+        Some(changed)
     }
 
     /// Changes the only row of its query where it was found.
@@ -97,43 +139,46 @@ impl ShortChange {
         &self,
         transaction: &Transaction,
         relation: &Arc<Relation>,
-        mut run: OneRow<'_>,
-        budget: &dyn Fn() -> Budget,
-    ) -> Option<usize> {
-        let Some(mut row) = self.source.row_of(&mut run)? else { return Some(0) };
-        match (&self.kind, run.found()) {
-            (ChangeKind::Insert, _) => self.insert_row(transaction, relation, &mut row, budget)?,
-            (ChangeKind::Delete { .. }, Some((point, found))) => point.delete(found).ok()?,
-            (ChangeKind::Update { .. }, Some((point, found))) => {
-                point.update(found, &self.values(relation, &mut row)?).ok()?;
-            }
-            _ => return None,
-        }
-        Some(1)
-    }
-
-    fn insert_row(
-        &self,
-        transaction: &Transaction,
-        relation: &Arc<Relation>,
-        row: &mut [Value],
+        run: &OneRow<'_>,
         budget: &dyn Fn() -> Budget,
     ) -> Option<()> {
-        self.fit(relation, row)?;
-        transaction.insert_row(relation, row, budget).ok()
-    }
-
-    /// The values, as the attributes want them, of a row whose id comes first.
-    fn values<'r>(&self, relation: &Relation, row: &'r mut [Value]) -> Option<Vec<(usize, &'r Value)>> {
-        let (_, values) = row.split_first_mut()?;
-        self.fit(relation, values)?;
-        Some(self.attributes.iter().copied().zip(values.iter()).collect())
+        let attributes = relation.schema().attributes();
+        let types = self.attributes.iter().map(|attribute| attributes[*attribute].sql_type);
+        let id = usize::from(self.kind != ChangeKind::Insert);
+        let values = self.source.each_of_row(run).skip(id);
+        // What is cut is another value.
+        let mut cut = Vec::new();
+        for (at, (value, sql_type)) in values.clone().zip(types).enumerate() {
+            if let Value::Str(_) = value
+                && let Some(fitted) = fitted(value, sql_type).ok()?
+            {
+                cut.push((at, fitted));
+            }
+        }
+        let mut row: SmallVec<[&Value; USUAL]> = SmallVec::new();
+        for value in values {
+            row.push(value);
+        }
+        cut.iter().for_each(|(at, fitted)| row[*at] = fitted);
+        match (&self.kind, run.found()) {
+            (ChangeKind::Insert, _) => transaction.insert_row(relation, &row, budget).ok(),
+            (ChangeKind::Delete { .. }, Some((point, found))) => point.delete(found).ok(),
+            (ChangeKind::Update { .. }, Some((point, found))) => {
+                let values: SmallVec<[(usize, &Value); USUAL]> = self.attributes.iter().copied().zip(row).collect();
+                point.update(found, &values).ok()
+            }
+            _ => None,
+        }
     }
 
     fn fit(&self, relation: &Relation, values: &mut [Value]) -> Option<()> {
         let attributes = relation.schema().attributes();
-        let mut all = values.iter_mut().zip(&self.attributes);
-        all.try_for_each(|(value, &attribute)| fit(value, attributes[attribute].sql_type)).ok()
+        for (value, &attribute) in values.iter_mut().zip(&self.attributes) {
+            if let Some(fitted) = fitted(value, attributes[attribute].sql_type).ok()? {
+                *value = fitted;
+            }
+        }
+        Some(())
     }
 
     /// Updates or deletes the rows whose ids come first.

@@ -37,7 +37,7 @@ type Parameter = (Value, SqlType);
 pub(crate) struct KeptPlans {
     pub by_template: Mutex<HashMap<String, Vec<Arc<Kept>>>>,
     /// Statements that ran by one.
-    pub runs: AtomicU64,
+    runs: AtomicU64,
 }
 
 /// A plan that is ready to run, and what it rests on.
@@ -91,6 +91,11 @@ impl Text<'_> {
 }
 
 impl KeptPlans {
+    /// So many statements more ran by a plan that was kept.
+    pub fn has_run(&self, statements: u64) {
+        self.runs.fetch_add(statements, Ordering::Relaxed);
+    }
+
     /// How many statements ran by a plan that was kept.
     pub fn runs(&self) -> u64 {
         self.runs.load(Ordering::Relaxed)
@@ -206,14 +211,6 @@ impl Kept {
         self.open_parameters.iter().enumerate().filter_map(closed)
     }
 
-    /// How many values a run of its short plan has.
-    pub fn places(&self) -> usize {
-        match &self.way {
-            Way::Query { short, .. } => short.as_ref().map_or(0, Short::places),
-            Way::Change(change) => change.source.places(),
-        }
-    }
-
     fn text(&self) -> Text<'_> {
         Text { sql: &self.sql, template: &self.template, parameters: &self.parameters }
     }
@@ -247,8 +244,7 @@ impl Kept {
         if !same {
             return None;
         }
-        // With room for all values of a run.
-        let mut values = Vec::with_capacity(self.places().max(self.uses.len()));
+        let mut values = Vec::with_capacity(self.uses.len());
         for (usage, own) in self.uses.iter().zip(&self.own) {
             let value = match usage.source {
                 ArgumentSource::Literal(_) if is_same => own.clone(),

@@ -35,6 +35,8 @@ const MOST_ROWS: usize = 2048;
 
 /// A place in the frame, where a value lies.
 type Place = usize;
+/// The values of a statement's arguments, in their order.
+pub(crate) type Given<'a> = &'a [&'a Value];
 /// A row of some places.
 pub(crate) type Row = Vec<Value>;
 /// Whether more rows are wanted; none: it gives up.
@@ -63,8 +65,7 @@ pub(crate) struct Short {
 enum Step {
     /// Rows that the query gives.
     Values {
-        first: Place,
-        rows: Vec<Vec<Formula>>,
+        rows: Vec<Vec<(Place, Formula)>>,
     },
     Scan(Box<Access>),
     Filter {
@@ -143,7 +144,7 @@ impl Told<'_> {
 
 /// A run of a short plan.
 struct Run<'r> {
-    frame: Frame,
+    frame: Frame<'r>,
     snapshots: Vec<Snapshot>,
     reads: Option<&'r Reads>,
     /// Whether an index has told all that it was asked of the row that was looked at last, so that what is asked need not be computed.
@@ -174,10 +175,10 @@ impl Run<'_> {
     }
 }
 
-impl Deref for Run<'_> {
-    type Target = Frame;
+impl<'r> Deref for Run<'r> {
+    type Target = Frame<'r>;
 
-    fn deref(&self) -> &Frame {
+    fn deref(&self) -> &Frame<'r> {
         &self.frame
     }
 }
@@ -219,15 +220,10 @@ impl Short {
         &self.types
     }
 
-    /// How many values a run has, arguments among them.
-    pub fn places(&self) -> usize {
-        self.places
-    }
-
     /// Its rows; none if these arguments need another way. What they are made of is noted among what a transaction reads.
     pub fn rows(
         &self,
-        arguments: Vec<Value>,
+        arguments: Given<'_>,
         snapshot: &dyn Fn(&Arc<Relation>) -> Snapshot,
         reads: Option<&Reads>,
     ) -> Option<Vec<Row>> {
@@ -248,9 +244,9 @@ impl Short {
     }
 
     /// Each table that it reads, and what the arguments tell of the rows that it looks at. None if its tables are gone.
-    pub fn each_read(&self, arguments: &[Value], each: &mut dyn FnMut(&Arc<Relation>, Told<'_>)) -> Option<()> {
+    pub fn each_read(&self, arguments: Given<'_>, each: &mut dyn FnMut(&Arc<Relation>, Told<'_>)) -> Option<()> {
         let relations = self.relations.iter().map(Weak::upgrade).collect::<Option<Vec<_>>>()?;
-        let run = self.frame_of(arguments);
+        let run = Self::frame_of(arguments);
         self.root.each_scan(&mut |access| each(&relations[access.table], Told { access, run: &run }));
         Some(())
     }
@@ -261,13 +257,16 @@ impl Short {
         relation: &Relation,
         attributes: &[usize],
         key: &[usize],
-        arguments: &[Value],
+        arguments: Given<'_>,
     ) -> Option<Vec<u64>> {
-        let run = self.frame_of(arguments);
+        let run = Self::frame_of(arguments);
         let of_schema = relation.schema().attributes();
         let of_row = |row: usize| {
             let part = |part: &usize| {
                 let place = self.output[attributes.iter().position(|a| a == part)?];
+                if place < arguments.len() {
+                    return Some(arguments[place].clone());
+                }
                 let formula = self.root.given(place, row).filter(|formula| formula.is_of_arguments)?;
                 run.value(formula)
             };
@@ -279,15 +278,15 @@ impl Short {
     }
 
     /// A run that has arguments and nothing else.
-    fn frame_of(&self, arguments: &[Value]) -> Run<'static> {
-        let frame = Frame::new(arguments.to_vec(), arguments.len());
+    fn frame_of(arguments: Given<'_>) -> Run<'_> {
+        let frame = Frame::new(arguments, arguments.len(), Vec::new());
         Run { frame, snapshots: Vec::new(), reads: None, is_told: false, left: 0 }
     }
 
     /// Does this with each row, which lies in the frame.
     fn each<'r>(
         &self,
-        arguments: Vec<Value>,
+        arguments: Given<'r>,
         snapshot: &dyn Fn(&Arc<Relation>) -> Snapshot,
         reads: Option<&'r Reads>,
         out: Out<'_, 'r>,
@@ -307,14 +306,14 @@ impl Short {
     /// A run that begins; none if its tables are gone.
     fn run<'r>(
         &self,
-        arguments: Vec<Value>,
+        arguments: Given<'r>,
         snapshot: &dyn Fn(&Arc<Relation>) -> Snapshot,
         reads: Option<&'r Reads>,
     ) -> Option<Run<'r>> {
         if arguments.len() != self.arguments {
             return None;
         }
-        let frame = Frame::new(arguments, self.places);
+        let frame = Frame::new(arguments, self.places, Vec::new());
         let mut snapshots = Vec::with_capacity(self.relations.len());
         for relation in &self.relations {
             snapshots.push(snapshot(&relation.upgrade()?));
@@ -336,7 +335,7 @@ impl Step {
     /// How many rows the query gives, if they are those that it says itself.
     fn rows_given(&self) -> Option<usize> {
         match self {
-            Self::Values { rows, .. } => Some(rows.len()),
+            Self::Values { rows } => Some(rows.len()),
             Self::Map { input, .. } | Self::Filter { input, .. } => input.rows_given(),
             _ => None,
         }
@@ -345,7 +344,7 @@ impl Step {
     /// What is at a place in one of these rows.
     fn given(&self, place: Place, row: usize) -> Option<&Formula> {
         match self {
-            Self::Values { first, rows } => rows.get(row)?.get(place.checked_sub(*first)?),
+            Self::Values { rows } => rows.get(row)?.iter().find(|(own, _)| *own == place).map(|(_, formula)| formula),
             Self::Filter { input, .. } => input.given(place, row),
             Self::Map { input, columns } => match columns.iter().find(|(own, _)| *own == place) {
                 None => input.given(place, row),
@@ -377,12 +376,10 @@ impl Step {
     /// Puts each row into the frame, as long as more are wanted.
     fn each<'r>(&self, run: &mut Run<'r>, out: Out<'_, 'r>) -> On {
         match self {
-            Self::Values { first, rows } => {
+            Self::Values { rows } => {
                 for row in rows {
                     run.look()?;
-                    for (place, formula) in row.iter().enumerate() {
-                        run.frame[first + place] = run.value(formula)?;
-                    }
+                    run.frame.compute(row)?;
                     if !out(run)? {
                         return Some(false);
                     }

@@ -145,12 +145,34 @@ impl Runner<'_> {
         {
             return self.assign_record(place.slot, fields, row);
         }
-        let mut values = row.into_iter().flatten();
+        self.assign_values(places, fields, row.into_iter().flatten())
+    }
+
+    /// Assigns values to variables one by one; those without one become NULL.
+    fn assign_values(
+        &mut self,
+        places: &[Place],
+        fields: &[Field],
+        mut values: impl Iterator<Item = Value>,
+    ) -> Result<()> {
         for (at, place) in places.iter().enumerate() {
             let value = values.next().unwrap_or(Value::Null);
             let from = fields.get(at).map_or(SqlType::Null, |field| field.sql_type);
             self.assign(place, value, from)?;
         }
+        Ok(())
+    }
+
+    /// Assigns the row of a statement of one row, whose memory others have again.
+    pub(super) fn assign_spare(&mut self, places: &[Place], fields: &Arc<[Field]>) -> Result<()> {
+        let mut row = std::mem::take(&mut self.spare.row);
+        if let [place] = places
+            && !matches!(self.program.variables[place.slot].kind, Kind::Scalar(_))
+        {
+            return self.assign_row(places, fields, Some(row));
+        }
+        self.assign_values(places, fields, row.drain(..))?;
+        self.spare.row = row;
         Ok(())
     }
 

@@ -16,7 +16,7 @@ use super::scope::{Reference, Scope, Seen, Slot, Variable};
 use super::{called, run_routine};
 use crate::environment::Environment;
 use crate::kept::Ran;
-use crate::kept::direct::FirstRun;
+use crate::kept::direct::{Direct, FirstRun};
 use crate::resolver::Resolver;
 use crate::{PreparedStatement, QueryResult, text};
 
@@ -61,8 +61,8 @@ struct Ready {
 enum Way {
     /// An expression over variables.
     Expression(RowExpr<Reference>, Vec<(ColumnId, Reference)>),
-    /// A statement with parameters.
-    Statement(Box<PreparedStatement>, Vec<(Reference, SqlType)>, FirstRun),
+    /// A statement with parameters; if all of them are values that lie somewhere, with its first run.
+    Statement(Box<PreparedStatement>, Vec<(Reference, SqlType)>, Option<FirstRun>),
     /// CALL: what of, and with what.
     Call(Arc<Routine>, Vec<Expr>, Vec<(ColumnId, Reference)>),
     /// A statement that has no parameters, as it stands, or one that is not prepared.
@@ -74,6 +74,24 @@ struct Variables<'a, 'e> {
     columns: &'a [(ColumnId, Reference)],
     frame: &'a [Slot],
     environment: std::cell::RefCell<&'e mut Environment>,
+}
+
+/// Values of variables alone.
+struct Slots<'a>(&'a [Slot]);
+
+impl Evaluation for Slots<'_> {
+    fn column(&self, _: ColumnId) -> Value {
+        Value::Null
+    }
+}
+
+impl Places for Slots<'_> {
+    type Place = Reference;
+
+    #[inline]
+    fn at(&self, place: Reference) -> &Value {
+        place.borrowed(self.0)
+    }
 }
 
 impl Evaluation for Variables<'_, '_> {
@@ -119,8 +137,9 @@ impl Embedded {
         let ready = self.ready(environment, variables, frame, false)?;
         let result = match &ready.way {
             Way::Statement(prepared, references, last) => {
-                let parameter = |number: usize| references[number].0.value(frame);
-                if let Some(direct) = last.direct().filter(|_| text::plans_as_usual(environment))
+                let parameter = |number: usize| references[number].0.borrowed(frame);
+                let direct = last.as_ref().and_then(FirstRun::direct);
+                if let Some(direct) = direct.filter(|_| text::plans_as_usual(environment))
                     && let Some(ran) = text::by_kept_plan(environment, || direct.run(environment, &parameter))
                 {
                     return ran.map(|ran| (ran, direct.columns().clone())).map_err(Error::nowhere);
@@ -128,7 +147,9 @@ impl Embedded {
                 let parameters = values(references, frame);
                 let result = text::run_within(environment, prepared, &parameters);
                 let known = prepared.known();
-                if let (Ok(result), Some(kept), Some(text)) = (&result, known.recent(), known.text(&parameters)) {
+                if let (Ok(result), Some(last)) = (&result, last)
+                    && let (Some(kept), Some(text)) = (known.recent(), known.text(&parameters))
+                {
                     last.by(kept, text, result.shared_columns());
                 }
                 result
@@ -145,6 +166,15 @@ impl Embedded {
         Ok((Ran::Result(result), columns))
     }
 
+    /// If it is known as a statement of at most one row: how that is run, and where the values of its parameters lie.
+    pub fn direct(&self, environment: &Environment, frame: &[Slot]) -> Option<(&Direct, &[(Reference, SqlType)])> {
+        let ready = self.ready.get()?;
+        let Way::Statement(_, references, Some(first)) = &ready.way else { return None };
+        let direct = first.direct().filter(|direct| direct.is_of_one())?;
+        let holds = ready.holds_in(environment, frame) && text::plans_as_usual(environment);
+        holds.then_some((direct, references))
+    }
+
     /// Its value and type, as an expression.
     pub fn value(
         &self,
@@ -152,6 +182,15 @@ impl Embedded {
         variables: &[Variable],
         frame: &[Slot],
     ) -> Result<(Value, SqlType)> {
+        if let Some(Ready { settings, shapes, way: Way::Expression(expr, _), .. }) =
+            self.ready.get().map(|known| &**known)
+            && expr.is_simple()
+            && *settings == environment.settings.of_plans()
+            && are_as_they_were(shapes, frame)
+            && let Some(value) = expr.simple(&Slots(frame))
+        {
+            return Ok((value, expr.sql_type()));
+        }
         let ready = self.ready(environment, variables, frame, true)?;
         let Way::Expression(expr, columns) = &ready.way else {
             return self.value_of_query(environment, variables, frame);
@@ -217,20 +256,16 @@ impl Embedded {
         frame: &[Slot],
         is_expression: bool,
     ) -> Result<Known<'_>> {
-        let settings = environment.settings.of_plans();
-        let holds = |known: &Ready| {
-            known.settings == settings && environment.has_catalogs(&known.catalogs) && known.holds(frame)
-        };
         if let Some(known) = self.ready.get() {
-            if holds(known) {
+            if known.holds_in(environment, frame) {
                 return Ok(Known::First(known));
             }
             let again = self.again.lock().unwrap_or_else(PoisonError::into_inner).clone();
-            if let Some(known) = again.filter(|known| holds(known)) {
+            if let Some(known) = again.filter(|known| known.holds_in(environment, frame)) {
                 return Ok(Known::Again(known));
             }
         }
-        let catalogs = environment.catalogs();
+        let (catalogs, settings) = (environment.catalogs(), environment.settings.of_plans());
         let levels = sql::parse_depth(&self.text);
         let seen = Seen::new(&self.scope, variables, frame);
         let way = stack::with_room(levels, || self.way(environment, &seen, is_expression))??;
@@ -280,7 +315,9 @@ impl Embedded {
             return Ok(Way::Text(within.prepare.text, parameters));
         }
         let prepared = PreparedStatement::new(within.prepare, String::new())?;
-        Ok(Way::Statement(Box::new(prepared), parameters, FirstRun::default()))
+        let parameters: Vec<(Reference, SqlType)> = parameters;
+        let lie_somewhere = !parameters.iter().any(|(reference, _)| seen.is_whole_record(*reference));
+        Ok(Way::Statement(Box::new(prepared), parameters, lie_somewhere.then(FirstRun::default)))
     }
 }
 
@@ -289,20 +326,22 @@ fn values(references: &[(Reference, SqlType)], frame: &[Slot]) -> Vec<(Value, Sq
 }
 
 impl Ready {
-    /// Whether records have the columns that they had.
-    fn holds(&self, frame: &[Slot]) -> bool {
-        let same = |(slot, fields): &(usize, Arc<[Field]>)| match &frame[*slot] {
-            Slot::Record(Some(record)) => {
-                Arc::ptr_eq(&record.fields, fields)
-                    || record.fields.len() == fields.len()
-                        && record
-                            .fields
-                            .iter()
-                            .zip(fields.iter())
-                            .all(|(a, b)| (a.sql_type, &a.name) == (b.sql_type, &b.name))
-            }
-            _ => false,
-        };
-        self.shapes.iter().all(same)
+    /// Whether all is as it was.
+    fn holds_in(&self, environment: &Environment, frame: &[Slot]) -> bool {
+        self.settings == environment.settings.of_plans()
+            && environment.has_catalogs(&self.catalogs)
+            && are_as_they_were(&self.shapes, frame)
     }
+}
+
+/// Whether records have the columns that they had.
+fn are_as_they_were(shapes: &[(usize, Arc<[Field]>)], frame: &[Slot]) -> bool {
+    let is_same = |(a, b): (&Field, &Field)| (a.sql_type, &a.name) == (b.sql_type, &b.name);
+    shapes.iter().all(|(slot, fields)| match &frame[*slot] {
+        Slot::Record(Some(record)) => {
+            Arc::ptr_eq(&record.fields, fields)
+                || record.fields.len() == fields.len() && record.fields.iter().zip(fields.iter()).all(is_same)
+        }
+        _ => false,
+    })
 }

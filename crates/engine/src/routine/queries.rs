@@ -8,8 +8,9 @@ use types::Value;
 
 use super::embedded::Embedded;
 use super::program::{Into, Query};
-use super::run::Runner;
+use super::run::{Runner, within};
 use crate::kept::Ran;
+use crate::kept::direct::One;
 use crate::result::Tag;
 use crate::{QueryResult, text};
 
@@ -19,6 +20,9 @@ const TOO_MANY_ROWS: SqlState = SqlState("P0003");
 
 impl Runner<'_> {
     pub(super) fn sql(&mut self, sql: &Embedded, into: Option<&Into>) -> Result<()> {
+        if self.one(sql, into)? {
+            return Ok(());
+        }
         let (ran, columns) = self.ran(sql)?;
         let tag = ran.tag();
         let changed = match &tag {
@@ -49,6 +53,36 @@ impl Runner<'_> {
                 Ok(())
             }
         }
+    }
+
+    /// Runs a statement of at most one row where that lies; false: nothing has happened, and it has to be run as others are.
+    fn one(&mut self, sql: &Embedded, into: Option<&Into>) -> Result<bool> {
+        let environment = &*self.environment;
+        let Some(block) = &environment.block else { return Ok(false) };
+        let Some((direct, references)) = sql.direct(environment, &self.frame) else { return Ok(false) };
+        let is_usual = environment.trace.is_none() && !block.has_failed() && !block.is_told();
+        if !is_usual || direct.is_change() != into.is_none() {
+            return Ok(false);
+        }
+        block.begin_statement(false, &environment.call).map_err(|error| within(error.nowhere(), sql))?;
+        let parameter = |number: usize| references[number].0.borrowed(&self.frame);
+        let Some(done) = direct.one(environment, block, &parameter, &mut self.spare) else { return Ok(false) };
+        self.direct_runs += 1;
+        let found = match (done, into) {
+            (One::Changed(rows), _) => {
+                self.row_count = rows as i64;
+                rows > 0
+            }
+            (One::Row(true), Some(into)) => {
+                self.row_count = 1;
+                self.assign_spare(&into.places, direct.columns())?;
+                true
+            }
+            (One::Row(found), Some(into)) => self.first_row(into, usize::from(found), None, direct.columns())?,
+            (One::Row(_), None) => return Ok(false),
+        };
+        self.set_found(found);
+        Ok(true)
     }
 
     /// The first row of a result goes to variables; whether there is one.

@@ -15,6 +15,7 @@ use super::scope::{Kind, Record, Slot, held, record_of, struct_of};
 use crate::QueryResult;
 use crate::environment::Environment;
 use crate::kept::Ran;
+use crate::kept::direct::Spare;
 
 /// What comes after a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +51,10 @@ pub(super) struct Runner<'e> {
     /// What RETURN gives.
     pub returned: Option<(Value, SqlType)>,
     pub has_returned: bool,
+    /// Memory of statements of one row.
+    pub spare: Spare,
+    /// So many of them have run.
+    pub direct_runs: u64,
     /// The line that runs, and what it does, for errors.
     pub at: (u32, &'static str),
 }
@@ -79,6 +84,8 @@ impl<'e> Runner<'e> {
             returned_row: None,
             returned: None,
             has_returned: false,
+            spare: Spare::default(),
+            direct_runs: 0,
             at: (0, ""),
         };
         for slot in 0..runner.program.variables.len() {
@@ -111,23 +118,23 @@ impl<'e> Runner<'e> {
 
     /// Runs it to its end.
     pub fn run(mut self) -> Result<Outcome> {
-        let program = self.program.clone();
-        match self.steps(&program.body) {
-            Ok(_) => {}
-            Err(error) => return Err(self.located(error)),
-        }
+        self.body()?;
         self.outcome()
+    }
+
+    fn body(&mut self) -> Result<()> {
+        let program = self.program.clone();
+        let ran = self.steps(&program.body);
+        self.environment.database.0.kept.has_run(std::mem::take(&mut self.direct_runs));
+        ran.map(drop).map_err(|error| self.located(error))
     }
 
     /// Runs a trigger's function to its end: the row that it gives, or none.
     pub fn run_for_row(mut self) -> Result<Option<Record>> {
-        let program = self.program.clone();
-        if let Err(error) = self.steps(&program.body) {
-            return Err(self.located(error));
-        }
+        self.body()?;
         if !self.has_returned {
             let message = "control reached end of trigger procedure without RETURN";
-            return Err(Error::new(SqlState("2F005"), message).context(program.place.clone()));
+            return Err(Error::new(SqlState("2F005"), message).context(self.program.place.clone()));
         }
         Ok(self.returned_row)
     }
@@ -255,11 +262,14 @@ impl<'e> Runner<'e> {
     pub fn ran(&mut self, sql: &Embedded) -> Result<(Ran, Arc<[Field]>)> {
         let ran = sql.run_for(self.environment, &self.program.variables, &self.frame);
         self.look_at_settings();
-        ran.map_err(|error| error.context(format!("SQL statement \"{}\"", sql.text)))
+        ran.map_err(|error| within(error, sql))
     }
 
     pub fn set_found(&mut self, found: bool) {
-        self.frame[self.program.found] = Slot::Scalar(Value::Bool(found));
+        match &mut self.frame[self.program.found] {
+            Slot::Scalar(Value::Bool(known)) => *known = found,
+            slot => *slot = Slot::Scalar(Value::Bool(found)),
+        }
     }
 
     /// What happens to each row of a result; how many there were.
@@ -280,6 +290,12 @@ impl<'e> Runner<'e> {
         }
         Ok(count)
     }
+}
+
+/// An error of a statement of SQL.
+#[cold]
+pub(super) fn within(error: Error, sql: &Embedded) -> Error {
+    error.context(format!("SQL statement \"{}\"", sql.text))
 }
 
 fn without_return(program: &Program) -> Error {

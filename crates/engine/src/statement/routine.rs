@@ -6,6 +6,7 @@ use base::{Error, Result};
 use catalog::{Routine, RoutineKind, TEMPORARY_SCHEMA};
 use plan::{Expr, eval};
 use sql::{Resolver as _, RoutineChange};
+use types::Value;
 
 use super::callers::refuse_called_by_tables;
 use crate::environment::Environment;
@@ -64,5 +65,14 @@ pub(super) fn change(environment: &Environment, change: RoutineChange) -> Result
 
 pub(super) fn call(environment: &mut Environment, procedure: &Arc<Routine>, arguments: &[Expr]) -> Result<QueryResult> {
     let values = arguments.iter().map(eval::constant).collect::<Result<_>>()?;
-    routine::call(environment, procedure, values).map_err(Error::nowhere)
+    call_with(environment, procedure, values)
+}
+
+/// CALL with these arguments.
+pub(crate) fn call_with(
+    environment: &mut Environment,
+    procedure: &Arc<Routine>,
+    arguments: Vec<Value>,
+) -> Result<QueryResult> {
+    routine::call(environment, procedure, arguments).map_err(Error::nowhere)
 }

@@ -81,3 +81,42 @@ fn calls_that_collide_are_run_again() {
     workers.into_iter().for_each(|worker| worker.join().unwrap());
     assert_eq!(run(&mut session, "select n from t").unwrap(), [[Value::Int(150)]]);
 }
+
+#[test]
+fn a_call_that_comes_again_is_bound_for_what_it_is_given() {
+    let mut session = Database::new(Config::default()).unwrap().connect();
+    run(&mut session, "create procedure named(x integer, y text, out z text) language plpgsql as $$ begin z := coalesce(x::text, '-') || coalesce(y, '-'); end $$").unwrap();
+    const CALL: &str = "call named($1, $2, null)";
+    let named = |session: &mut Session, x: (Value, SqlType), y: (Value, SqlType)| {
+        let mut rows = session.execute(CALL, &[x, y])?.rows()?;
+        Ok::<Value, base::Error>(rows.remove(0).remove(0))
+    };
+    let integer = |x: i64| (Value::Int(x), SqlType::Integer);
+    let text = |x: &str| (Value::str(x), SqlType::Text);
+    for round in 0..3 {
+        let cases = [
+            ((integer(round), text("a")), format!("{round}a")),
+            (((Value::Null, SqlType::Integer), text("b")), "-b".to_owned()),
+            ((integer(7), (Value::Null, SqlType::Text)), "7-".to_owned()),
+            (((Value::Null, SqlType::Null), (Value::Null, SqlType::Null)), "--".to_owned()),
+            // A text is what its place wants it to be.
+            ((text("12"), text("c")), "12c".to_owned()),
+            (((Value::Int(3), SqlType::SmallInt), (Value::str("d"), SqlType::Varchar(5))), "3d".to_owned()),
+        ];
+        for ((x, y), expected) in cases {
+            assert_eq!(named(&mut session, x, y).unwrap(), Value::str(expected));
+        }
+        let error = named(&mut session, text("twelve"), text("e")).unwrap_err();
+        assert_eq!(error.state().0, "22P02");
+        assert!(named(&mut session, (Value::Bool(true), SqlType::Bool), text("f")).is_err());
+    }
+    run(&mut session, "create procedure named(x integer, y integer, out z text) language plpgsql as $$ begin z := 'two integers'; end $$").unwrap();
+    assert_eq!(named(&mut session, integer(1), integer(2)).unwrap(), Value::str("two integers"));
+    // A text is of no type that chooses between them.
+    assert_eq!(named(&mut session, integer(1), text("a")).unwrap_err().state().0, "42725");
+    run(&mut session, "drop procedure named(integer, text)").unwrap();
+    let error = named(&mut session, integer(1), text("a")).unwrap_err();
+    assert!(["22P02", "42883"].contains(&error.state().0), "{error}");
+    run(&mut session, "drop procedure named(integer, integer)").unwrap();
+    assert_eq!(named(&mut session, integer(1), text("a")).unwrap_err().state().0, "42883");
+}

@@ -86,6 +86,22 @@ impl<P: Copy> RowExpr<P> {
         self.node.truth(row)
     }
 
+    /// Whether it is a place, a constant, or calculated of words: it means the same whatever tables and functions there are.
+    pub fn is_simple(&self) -> bool {
+        matches!(self.node, Node::At(_) | Node::Constant(_) | Node::Words(_))
+    }
+
+    /// The value of a simple one, unless something is out of the ordinary: NULL, what does not fit, an error.
+    #[inline]
+    pub fn simple(&self, row: &impl Row<Place = P>) -> Option<Value> {
+        match &self.node {
+            Node::At(place) => Some(row.at(*place).clone()),
+            Node::Constant(value) => Some(value.clone()),
+            Node::Words(words) => Value::of_integer(words.1, words.0.word(row)?.into()),
+            _ => None,
+        }
+    }
+
     /// The place whose value it is, if it is nothing else.
     pub fn place(&self) -> Option<P> {
         if let Node::At(place) = self.node { Some(place) } else { None }

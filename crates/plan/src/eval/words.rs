@@ -15,6 +15,8 @@ pub(super) enum Words<P> {
     Constant(i64),
     /// A sum, a difference or a product of its type.
     Calculated(Sign, Box<[Self; 2]>, Bound),
+    /// The quotient of two integers without its fraction, or what is left of the first.
+    Divided(Part, Box<[Self; 2]>, Bound),
     /// A number times a power of ten.
     Scaled(Box<Self>, i64, Bound),
     Compare(Compare, Box<[Self; 2]>),
@@ -32,6 +34,12 @@ pub(super) enum Sign {
     Plus,
     Minus,
     Times,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Part {
+    Quotient,
+    Rest,
 }
 
 /// Between what the numbers of a type are.
@@ -141,7 +149,10 @@ impl<P: Copy> Words<P> {
     }
 
     fn calculated(function: F, [a, b]: [Self; 2], types: [SqlType; 2], result: SqlType) -> Option<Self> {
+        let integers = result.is_integer() && types.iter().all(|of| of.is_integer());
         let sign = match function {
+            F::DIVIDE if integers => return Some(Self::Divided(Part::Quotient, Box::new([a, b]), Bound::of(result)?)),
+            F::MODULO if integers => return Some(Self::Divided(Part::Rest, Box::new([a, b]), Bound::of(result)?)),
             F::ADD => Sign::Plus,
             F::SUBTRACT => Sign::Minus,
             F::MULTIPLY => Sign::Times,
@@ -187,6 +198,16 @@ impl<P: Copy> Words<P> {
                     Sign::Plus => a.checked_add(b),
                     Sign::Minus => a.checked_sub(b),
                     Sign::Times => a.checked_mul(b),
+                };
+                bound.within(word?)
+            }
+            Self::Divided(part, operands, bound) => {
+                let [a, b] = &**operands;
+                let (a, b) = (a.word(row)?, b.word(row)?);
+                // None by zero, and of the least number by -1.
+                let word = match part {
+                    Part::Quotient => a.checked_div(b),
+                    Part::Rest => a.checked_rem(b),
                 };
                 bound.within(word?)
             }

@@ -1,5 +1,6 @@
 //! Single rows: each value is written where it stays, and compared with what is known of its column, in one step.
 
+use std::borrow::Borrow;
 use std::sync::Arc;
 
 use base::Result;
@@ -39,10 +40,11 @@ impl Appended {
 
 impl OpenChunk {
     /// Appends one row of values of the columns' types, for which there [`is room`](Self::make_room).
-    pub(crate) fn append_row(&mut self, row: &[Value]) -> Result<Appended> {
+    pub(crate) fn append_row(&mut self, row: &[impl Borrow<Value>]) -> Result<Appended> {
         assert!(self.rows < self.capacity && row.len() == self.columns.len());
         let (mut done, mut has_grown) = (Appended::default(), false);
         for (number, (column, value)) in self.columns.iter_mut().zip(row).enumerate() {
+            let value = value.borrow();
             let is_null = value.is_null();
             if !column.append_value(self.rows, value) {
                 done.mark(number);

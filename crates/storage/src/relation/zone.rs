@@ -4,6 +4,7 @@
 //! The free zone with the least number is leased: a statement alone always gets the first, and rows come in the order of
 //! their statements.
 
+use std::borrow::Borrow;
 use std::sync::{Arc, Mutex};
 
 use base::memory::Reservation;
@@ -72,11 +73,12 @@ impl Relation {
 
 impl Relation {
     /// Error 23502 if a row has NULL where the schema refuses it.
-    pub(crate) fn check_row_nulls(&self, row: &[Value]) -> Result<()> {
-        let refused = |(attribute, value): (&Attribute, &Value)| attribute.not_null && value.is_null();
+    pub(crate) fn check_row_nulls(&self, row: &[impl Borrow<Value>]) -> Result<()> {
+        let refused =
+            |(attribute, value): (&Attribute, _)| attribute.not_null && Borrow::<Value>::borrow(value).is_null();
         match self.schema.attributes().iter().zip(row).position(refused) {
             None => Ok(()),
-            Some(at) => Err(null_refused(self, &self.schema, &self.schema.attributes()[at].name, row)),
+            Some(at) => Err(null_refused(self, &self.schema, &self.schema.attributes()[at].name, &owned(row))),
         }
     }
 }
@@ -130,6 +132,12 @@ pub(super) fn null_refused(relation: &Relation, schema: &Schema, attribute: &str
         format!("null value in column \"{attribute}\" of relation \"{}\" violates not-null constraint", relation.name);
     let error = Error::new(SqlState::NOT_NULL_VIOLATION, message).detail(detail);
     error.about("column_name", attribute).about_relation(relation.number)
+}
+
+/// The values of a row.
+#[cold]
+pub(super) fn owned(row: &[impl Borrow<Value>]) -> Vec<Value> {
+    row.iter().map(|value| value.borrow().clone()).collect()
 }
 
 /// A value as error messages show it.

@@ -210,7 +210,10 @@ impl Patch {
         }
         let old = self.rows.count();
         if !self.is_spread && old == self.nulls.len() {
-            return self.make_room(&Bits::of_range(row..row + 1));
+            if old >= FEW {
+                return self.make_room(&Bits::of_range(row..row + 1));
+            }
+            self.grow((2 * old).max(LEAST));
         }
         self.rows.insert(row);
         if !self.is_spread {
@@ -219,5 +222,14 @@ impl Patch {
             self.nulls.copy_within(place..old, place + 1);
             self.values.as_mut_slice().copy_within(place * size..old * size, (place + 1) * size);
         }
+    }
+
+    /// There is room for so many values, each where it was.
+    fn grow(&mut self, room: usize) {
+        let size = self.physical().size();
+        let mut values = Buffer::zeroed(room * size);
+        values.as_mut_slice()[..self.nulls.len() * size].copy_from_slice(self.values.as_slice());
+        self.values = values;
+        self.nulls.resize(room, 0);
     }
 }

@@ -84,6 +84,14 @@ impl Transaction {
     pub fn reads(&self) -> Option<Arc<Reads>> {
         self.reads.clone().or_else(|| self.dependent.used()?.clone())
     }
+
+    /// Notes reads where they are noted, if they are; what `note` says.
+    pub fn note_reads(&self, note: impl FnOnce(&Reads) -> Option<()>) -> Option<()> {
+        match &self.reads {
+            Some(reads) => note(reads),
+            None => self.reads().map_or(Some(()), |reads| note(&reads)),
+        }
+    }
 }
 
 impl Snapshot {

@@ -1,5 +1,6 @@
 //! What a transaction has done, and how it ends.
 
+use std::borrow::Borrow;
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
@@ -250,7 +251,12 @@ impl Transaction {
 
     /// Inserts one row of values of the attributes' types, for which a new chunk is charged to a budget. After an error the
     /// statement has to be rolled back.
-    pub fn insert_row(&self, relation: &Arc<Relation>, row: &[Value], budget: &dyn Fn() -> Budget) -> Result<()> {
+    pub fn insert_row(
+        &self,
+        relation: &Arc<Relation>,
+        row: &[impl Borrow<Value>],
+        budget: &dyn Fn() -> Budget,
+    ) -> Result<()> {
         relation.check_row_nulls(row)?;
         let done = self.with(relation, |done| {
             let inserted = done.inserted.get_or_insert_with(|| relation.begin_commit_at(&lock(&self.moment).clone()));
@@ -260,9 +266,9 @@ impl Transaction {
             return Ok(());
         }
         let attributes = relation.schema().attributes();
-        let column = |(value, attribute): (&Value, &Attribute)| {
+        let column = |(value, attribute): (_, &Attribute)| {
             let mut column = ColumnBuilder::new(attribute.sql_type, 1);
-            column.push_value(value);
+            column.push_value(Borrow::borrow(value));
             column.finish()
         };
         let append = relation.append(&budget());

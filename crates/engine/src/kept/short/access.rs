@@ -80,7 +80,7 @@ pub(super) enum Op {
 }
 
 impl Asked {
-    fn predicate(&self, frame: &Frame) -> Option<ScanPredicate> {
+    fn predicate(&self, frame: &Frame<'_>) -> Option<ScanPredicate> {
         let op = match &self.op {
             Op::Compare(comparison, with) => ScanOp::Compare(*comparison, frame.value(with)?),
             Op::In(values) => ScanOp::In(values.clone()),
@@ -206,7 +206,7 @@ impl Access {
     }
 
     /// Puts what is read of a row into the frame, and says whether it is one that is asked for.
-    pub fn read(&self, row: Option<&FoundRow>, view: &View, is_told: bool, frame: &mut Frame) -> Option<bool> {
+    pub fn read(&self, row: Option<&FoundRow>, view: &View, is_told: bool, frame: &mut Frame<'_>) -> Option<bool> {
         let (read, predicates) = self.to_read(is_told);
         if let Some(row) = row {
             let mut places = read.iter().map(|(_, place)| *place);
@@ -222,7 +222,7 @@ impl Access {
         reads: &Reads,
         relation: &Arc<Relation>,
         found: Option<&FoundRow>,
-        frame: &Frame,
+        frame: &Frame<'_>,
     ) -> Option<()> {
         match found {
             Some(row) => reads.note_row(relation, row.id(), &self.stored),
@@ -244,7 +244,7 @@ impl Access {
     }
 
     /// What its indexes are asked for.
-    fn predicates(&self, frame: &Frame) -> Option<Arc<[ScanPredicate]>> {
+    fn predicates(&self, frame: &Frame<'_>) -> Option<Arc<[ScanPredicate]>> {
         self.asked.iter().map(|asked| asked.predicate(frame)).collect()
     }
 
@@ -255,7 +255,7 @@ impl Access {
     }
 
     /// What a lookup of the primary key that is asked for gives.
-    pub fn find<T>(&self, frame: &Frame, lookup: impl FnOnce(&[KeyPart<'_>]) -> Option<T>) -> Option<Option<T>> {
+    pub fn find<T>(&self, frame: &Frame<'_>, lookup: impl FnOnce(&[KeyPart<'_>]) -> Option<T>) -> Option<Option<T>> {
         let key = self.key.as_ref()?;
         // Most are borrowed where they lie.
         let mut values = [const { Cow::Owned(Value::Null) }; MOST_PARTS];

@@ -41,6 +41,18 @@ pub(super) struct Builder<'p> {
     /// Which of the conjuncts that the join above tells a scan are asked of its indexes.
     looked_up: Vec<bool>,
     uses: Uses,
+    /// Whether it is of at most one row, which is always there where it is looked at.
+    is_of_one: bool,
+}
+
+/// Whether a plan is of at most one row that no operator joins, sorts or keeps.
+fn is_of_one(node: &Node) -> bool {
+    match &node.op {
+        Op::Map { input, .. } | Op::Filter { input, .. } => is_of_one(input),
+        Op::Values { rows, .. } => rows.len() == 1,
+        Op::Scan { .. } => true,
+        _ => false,
+    }
 }
 
 /// Whether a plan that is not optimised yet may be a short one.
@@ -97,6 +109,7 @@ impl<'p> Builder<'p> {
             ),
             looked_up: Vec::new(),
             uses: Uses::of(plan),
+            is_of_one: is_of_one(&plan.root),
         };
         let (root, _) = builder.step(&plan.root, &[])?;
         let types = plan.output.iter().map(|(_, column)| plan.columns[*column].sql_type).collect();
@@ -127,9 +140,15 @@ impl<'p> Builder<'p> {
                     return None;
                 }
                 let row = |row: &Vec<Expr>| row.iter().map(|expr| self.computable(expr)).collect::<Option<Vec<_>>>();
-                let rows = rows.iter().map(row).collect::<Option<Vec<_>>>()?;
+                let mut rows = rows.iter().map(row).collect::<Option<Vec<_>>>()?;
+                if let ([row], true) = (rows.as_mut_slice(), self.is_of_one) {
+                    let columns = self.new_places(columns.iter().copied().zip(std::mem::take(row)));
+                    let places = columns.iter().map(|(place, _)| *place).collect();
+                    return Some((Step::Values { rows: vec![columns] }, places));
+                }
                 let places: Vec<Place> = columns.iter().map(|column| self.new_place(*column)).collect();
-                Some((Step::Values { first: places.first().copied().unwrap_or(0), rows }, places))
+                let rows = rows.into_iter().map(|row| places.iter().copied().zip(row).collect()).collect();
+                Some((Step::Values { rows }, places))
             }
             Op::Filter { input, predicates } => {
                 let (input, places) = self.step(input, told)?;
@@ -143,8 +162,7 @@ impl<'p> Builder<'p> {
                 let (input, mut places) = self.step(input, told)?;
                 let computed = columns.iter().map(|(column, expr)| Some((*column, self.computable(expr)?)));
                 let computed = computed.collect::<Option<Vec<_>>>()?;
-                let computed = computed.into_iter().map(|(column, expr)| (self.new_place(column), expr));
-                let columns: Vec<(Place, Formula)> = computed.collect();
+                let columns = self.new_places(computed.into_iter());
                 places.extend(columns.iter().map(|(place, _)| *place));
                 Some((Step::Map { input: input.into(), columns }, places))
             }
@@ -401,6 +419,20 @@ impl<'p> Builder<'p> {
         self.places.insert(column, place);
         self.next += 1;
         place
+    }
+
+    /// Columns that are computed. Of a plan of one row, what only has another name stays where it is.
+    fn new_places(&mut self, computed: impl Iterator<Item = (ColumnId, Formula)>) -> Vec<(Place, Formula)> {
+        let mut columns = Vec::new();
+        for (column, formula) in computed {
+            match formula.expr.place().filter(|_| self.is_of_one) {
+                Some(place) => {
+                    self.places.insert(column, place);
+                }
+                None => columns.push((self.new_place(column), formula)),
+            }
+        }
+        columns
     }
 
     fn formula(&self, placed: &Expr) -> Formula {

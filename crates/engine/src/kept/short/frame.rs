@@ -1,4 +1,4 @@
-//! The values of a run of a short plan: arguments first, behind them what steps have put in their places.
+//! The values of a run of a short plan: arguments first, borrowed where they lie; behind them what steps have put in their places.
 
 use std::borrow::Cow;
 use std::ops::{Index, IndexMut};
@@ -36,17 +36,25 @@ fn place_of(column: ColumnId) -> Option<Place> {
 }
 
 /// See the module.
-pub(super) struct Frame {
+pub(super) struct Frame<'a> {
+    /// The arguments, where they lie: their places come first.
+    arguments: &'a [&'a Value],
+    /// What is in the places behind them.
     values: Vec<Value>,
     /// So many bytes of texts more may be put into it.
     left_bytes: usize,
 }
 
-impl Frame {
-    /// One with so many places, which has arguments and nothing else.
-    pub fn new(mut arguments: Vec<Value>, places: usize) -> Self {
-        arguments.resize_with(places, || Value::Null);
-        Self { values: arguments, left_bytes: MOST_BYTES }
+impl<'a> Frame<'a> {
+    /// One with so many places, of which only those of arguments have values; `spare` was the [memory](Self::into_spare) of another one.
+    pub fn new(arguments: &'a [&'a Value], places: usize, mut spare: Vec<Value>) -> Self {
+        spare.resize_with(places.saturating_sub(arguments.len()), || Value::Null);
+        Self { arguments, values: spare, left_bytes: MOST_BYTES }
+    }
+
+    /// Its memory, for another one.
+    pub fn into_spare(self) -> Vec<Value> {
+        self.values
     }
 
     /// The value of an expression.
@@ -78,15 +86,23 @@ impl Frame {
 
     /// The row, which is not in the frame any more.
     pub fn take(&mut self, places: &[Place]) -> Row {
-        places.iter().map(|&place| std::mem::replace(&mut self.values[place], Value::Null)).collect()
+        places.iter().map(|&place| self.take_one(place)).collect()
+    }
+
+    /// The value at a place, which is not in the frame any more, unless it is an argument.
+    pub fn take_one(&mut self, place: Place) -> Value {
+        match self.arguments.get(place) {
+            Some(argument) => (*argument).clone(),
+            None => std::mem::replace(&mut self[place], Value::Null),
+        }
     }
 
     pub fn row(&self, places: &[Place]) -> Row {
-        places.iter().map(|&place| self.values[place].clone()).collect()
+        places.iter().map(|&place| self[place].clone()).collect()
     }
 
     pub fn set(&mut self, places: &[Place], row: &[Value]) {
-        places.iter().zip(row).for_each(|(&place, value)| self.values[place] = value.clone());
+        places.iter().zip(row).for_each(|(&place, value)| self[place] = value.clone());
     }
 
     /// Puts a value of a row that is looked at in its place; none if texts are more than the bytes that are left.
@@ -95,43 +111,51 @@ impl Frame {
         if let Value::Str(text) = &value {
             self.left_bytes = self.left_bytes.checked_sub(text.len())?;
         }
-        self.values[place] = value;
+        self[place] = value;
         Some(())
     }
 
     /// Puts the values of expressions in their places.
     pub fn compute(&mut self, columns: &[(Place, Formula)]) -> Option<()> {
         for (place, formula) in columns {
-            self.values[*place] = self.value(formula)?;
+            self[*place] = self.value(formula)?;
         }
         Some(())
     }
 }
 
-impl Index<Place> for Frame {
+impl Index<Place> for Frame<'_> {
     type Output = Value;
 
+    #[inline]
     fn index(&self, place: Place) -> &Value {
-        &self.values[place]
+        match self.arguments.get(place) {
+            Some(argument) => argument,
+            None => &self.values[place - self.arguments.len()],
+        }
     }
 }
 
-impl IndexMut<Place> for Frame {
+impl IndexMut<Place> for Frame<'_> {
+    /// # Panics
+    /// If it is an argument's.
+    #[inline]
     fn index_mut(&mut self, place: Place) -> &mut Value {
-        &mut self.values[place]
+        &mut self.values[place - self.arguments.len()]
     }
 }
 
-impl Scope for Frame {
+impl Scope for Frame<'_> {
     fn column(&self, column: ColumnId) -> Value {
-        place_of(column).map_or(Value::Null, |place| self.values[place].clone())
+        place_of(column).map_or(Value::Null, |place| self[place].clone())
     }
 }
 
-impl Places for Frame {
+impl Places for Frame<'_> {
     type Place = Place;
 
+    #[inline]
     fn at(&self, place: Place) -> &Value {
-        &self.values[place]
+        &self[place]
     }
 }

@@ -4,18 +4,18 @@
 use std::sync::Arc;
 
 use storage::relation::FoundRow;
-use storage::transaction::{Point, Reads};
+use storage::transaction::Point;
 use storage::{Relation, Transaction};
 use types::Value;
 
 use super::frame::Frame;
-use super::{Row, Short, Step};
+use super::{Given, Row, Short, Step};
 
 /// A run of such a plan.
 pub(crate) struct OneRow<'t> {
-    frame: Frame,
+    frame: Frame<'t>,
     point: Option<Point<'t>>,
-    reads: Option<Arc<Reads>>,
+    transaction: &'t Transaction,
     /// Where the row was found.
     found: Option<FoundRow>,
 }
@@ -26,27 +26,52 @@ impl Short {
         self.relations.first().is_some_and(|own| std::ptr::eq(own.as_ptr(), Arc::as_ptr(relation)))
     }
 
-    /// A run in a transaction, in which nothing has happened yet; the arguments, if it has to be run in another way.
-    pub fn one<'t>(&self, arguments: Vec<Value>, transaction: &'t Transaction) -> Result<OneRow<'t>, Vec<Value>> {
-        if !self.is_of_one || arguments.len() != self.arguments {
-            return Err(arguments);
-        }
-        let (point, reads) = match self.relations.first() {
-            Some(relation) => match transaction.point(relation) {
-                Some(point) => (Some(point), transaction.reads()),
-                None => return Err(arguments),
-            },
-            None => (None, None),
-        };
-        Ok(OneRow { frame: Frame::new(arguments, self.places), point, reads, found: None })
+    /// Whether it is one of at most one row.
+    pub fn is_of_one(&self) -> bool {
+        self.is_of_one
     }
 
-    /// Its row; none: there is none. If even that is not known, another way is needed.
-    pub fn row_of(&self, run: &mut OneRow<'_>) -> Option<Option<Row>> {
-        if !self.root.one(run)? {
-            return Some(None);
+    /// A run in a transaction, in which nothing has happened yet; none: it has to be run in another way. `spare` was the memory of
+    /// another run.
+    pub fn one<'t>(
+        &self,
+        arguments: Given<'t>,
+        transaction: &'t Transaction,
+        spare: &mut Vec<Value>,
+    ) -> Option<OneRow<'t>> {
+        if !self.is_of_one || arguments.len() != self.arguments {
+            return None;
         }
-        Some(Some(if self.is_taken { run.frame.take(&self.output) } else { run.frame.row(&self.output) }))
+        let point = match self.relations.first() {
+            Some(relation) => Some(transaction.point(relation)?),
+            None => None,
+        };
+        let frame = Frame::new(arguments, self.places, std::mem::take(spare));
+        Some(OneRow { frame, point, transaction, found: None })
+    }
+
+    /// Finds the row; false if there is none. If even that is not known, another way is needed.
+    pub fn find_one(&self, run: &mut OneRow<'_>) -> Option<bool> {
+        self.root.one(run)
+    }
+
+    /// The values of the row that was found.
+    pub fn row_of(&self, run: &mut OneRow<'_>) -> Row {
+        if self.is_taken { run.frame.take(&self.output) } else { run.frame.row(&self.output) }
+    }
+
+    /// The same, to where there is room for them.
+    pub fn put_row(&self, run: &mut OneRow<'_>, to: &mut Row) {
+        to.clear();
+        match self.is_taken {
+            true => to.extend(self.output.iter().map(|place| run.frame.take_one(*place))),
+            false => to.extend(self.output.iter().map(|place| run.frame[*place].clone())),
+        }
+    }
+
+    /// The values of the row, where they lie.
+    pub fn each_of_row<'r>(&'r self, run: &'r OneRow<'_>) -> impl ExactSizeIterator<Item = &'r Value> + Clone {
+        self.output.iter().map(|place| &run.frame[*place])
     }
 }
 
@@ -55,24 +80,26 @@ impl<'t> OneRow<'t> {
     pub fn found(&self) -> Option<(&Point<'t>, &FoundRow)> {
         self.point.as_ref().zip(self.found.as_ref())
     }
+
+    /// Its memory, for another run.
+    pub fn into_spare(self) -> Vec<Value> {
+        self.frame.into_spare()
+    }
 }
 
 impl Step {
     /// Puts the row into the frame; false if there is none.
     fn one(&self, run: &mut OneRow<'_>) -> Option<bool> {
         match self {
-            Self::Values { first, rows } => {
-                for (place, formula) in rows.first()?.iter().enumerate() {
-                    run.frame[first + place] = run.frame.value(formula)?;
-                }
+            Self::Values { rows } => {
+                run.frame.compute(rows.first()?)?;
                 Some(true)
             }
             Self::Scan(access) => {
                 let point = run.point.as_ref()?;
                 let found = access.find(&run.frame, |key| point.find(key))?;
-                if let Some(reads) = &run.reads {
-                    access.note_found(reads, point.relation(), found.as_ref(), &run.frame)?;
-                }
+                run.transaction
+                    .note_reads(|reads| access.note_found(reads, point.relation(), found.as_ref(), &run.frame))?;
                 let Some(row) = found else { return Some(false) };
                 let is_it = access.read(Some(&row), point.view(), access.is_told(), &mut run.frame)?;
                 run.found = Some(row);

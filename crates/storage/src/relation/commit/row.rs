@@ -1,6 +1,7 @@
 //! One row of a transaction: written to the chunk that grows, and its keys made of its values, without a batch. What is known of
 //! columns is looked at in the chunk's own notes, and widened only for a value that is outside of it.
 
+use std::borrow::Borrow;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -13,6 +14,7 @@ use crate::index::{IndexDefinition, KeyPart, Keys, Liveness, OneKey, Taken};
 use crate::lock::lock;
 use crate::open::Appended;
 use crate::relation::Relation;
+use crate::relation::zone::owned;
 use crate::values::Values;
 
 /// Most parts of a key that is entered without a batch.
@@ -21,7 +23,12 @@ const MOST_PARTS: usize = 8;
 impl Commit {
     /// Places one row of a statement behind those that are there and enters its keys; false if there is no room, and nothing is
     /// done. The values are of the attributes' types, and NULL where that is allowed. O(keys) beside the values.
-    pub(crate) fn add_row(&mut self, row: &[Value], stamp: &Arc<Stamp>, statement: u32) -> Result<bool, Refused> {
+    pub(crate) fn add_row(
+        &mut self,
+        row: &[impl Borrow<Value>],
+        stamp: &Arc<Stamp>,
+        statement: u32,
+    ) -> Result<bool, Refused> {
         let [Some(tail)] = self.zone.tails.as_slice() else { return Ok(false) };
         if tail.open.room() == 0 {
             return Ok(false);
@@ -57,7 +64,7 @@ impl Commit {
         &mut self,
         relation: &Arc<Relation>,
         id: RowId,
-        row: &[Value],
+        row: &[impl Borrow<Value>],
         stamp: &Arc<Stamp>,
     ) -> Result<(), Refused> {
         let written =
@@ -78,14 +85,14 @@ impl Commit {
         let attributes = relation.schema.attributes();
         for index in self.indexes.1.iter().filter_map(std::sync::Weak::upgrade) {
             let mut writing = index.write()?;
-            let is_true = |only: usize| matches!(row[only], Value::Bool(true));
+            let is_true = |only: usize| matches!(row[only].borrow(), Value::Bool(true));
             if !index.definition().only.is_none_or(is_true) {
                 continue;
             }
             self.key.clear();
             let mut has_null = false;
             for (part, _) in index.parts() {
-                let datum = Datum::new(&row[part.attribute], attributes[part.attribute].sql_type);
+                let datum = Datum::new(row[part.attribute].borrow(), attributes[part.attribute].sql_type);
                 has_null |= datum.is_null();
                 part.push(Values::from(&datum), 0, &mut self.key);
             }
@@ -110,7 +117,7 @@ impl Commit {
         &self,
         relation: &Arc<Relation>,
         id: RowId,
-        row: &[Value],
+        row: &[impl Borrow<Value>],
         alive: &dyn Fn(RowId) -> Liveness,
     ) -> base::Result<Option<Taken>> {
         let Some(index) = &relation.index else { return Ok(None) };
@@ -118,7 +125,7 @@ impl Commit {
         let mut parts = [KeyPart::I16(0); MOST_PARTS];
         let is_simple = key.len() <= MOST_PARTS
             && key.iter().zip(&mut parts).all(|(&attribute, part)| {
-                let of = KeyPart::of(&row[attribute], attributes[attribute].sql_type.physical());
+                let of = KeyPart::of(row[attribute].borrow(), attributes[attribute].sql_type.physical());
                 of.map(|of| *part = of).is_some()
             });
         if is_simple {
@@ -130,7 +137,7 @@ impl Commit {
     }
 
     /// Widens bounds for the row, before anybody sees it. Its distinct values are left for later.
-    fn know_row(&mut self, relation: &Arc<Relation>, id: RowId, row: &[Value], appended: Appended) {
+    fn know_row(&mut self, relation: &Arc<Relation>, id: RowId, row: &[impl Borrow<Value>], appended: Appended) {
         let written = self.written.iter_mut().rev().find(|w| w.number == id.chunk()).expect("noted before");
         if written.known != id.offset() {
             // Others before it are not known either.
@@ -148,7 +155,7 @@ impl Commit {
         let (mut live, mut widening) = (lock(&relation.live), chunk.widening());
         let mut is_wider = false;
         for attribute in appended.columns(row.len()) {
-            let value = &row[attribute];
+            let value: &Value = row[attribute].borrow();
             let (bounds, summary) = (&mut widening[attribute], &mut live.summary.columns[attribute].bounds);
             if value.is_null() {
                 is_wider |= bounds.nulls == 0;
@@ -176,13 +183,13 @@ impl Commit {
 fn refused(
     relation: &Relation,
     key: &IndexDefinition,
-    row: &[Value],
+    row: &[impl Borrow<Value>],
     (by, liveness): (RowId, Liveness),
     stamp: &Arc<Stamp>,
 ) -> Refused {
     let other = relation.undecided(by, Some(stamp)).filter(|_| liveness == Liveness::Unfinished);
     match other {
         Some(other) => Refused::Conflict(Conflict::Running(other)),
-        None => relation.duplicate(key, row).into(),
+        None => relation.duplicate(key, &owned(row)).into(),
     }
 }
