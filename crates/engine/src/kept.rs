@@ -204,11 +204,9 @@ impl Kept {
             Way::Query { short, .. } => short_rows(environment, short.as_ref()?, arguments).transpose(),
         }
     }
-}
 
-impl Kept {
-    /// Runs one of at most one row by its short plan, in a transaction that says nothing of what it needs, and whose statement has begun. None: nothing has
-    /// happened, and it has to be run in another way.
+    /// Runs one of at most one row by its short plan, in a transaction that says nothing of what it needs, and whose statement has begun.
+    /// None: nothing has happened, and it has to be run in another way.
     fn run_one(
         &self,
         environment: &Environment,
@@ -216,6 +214,7 @@ impl Kept {
         arguments: Given<'_>,
         spare: &mut Spare,
     ) -> Option<One> {
+        block.is_queried();
         match &self.way {
             Way::Query { short, .. } => {
                 let short = short.as_ref()?;

@@ -125,7 +125,11 @@ impl<'e> Runner<'e> {
     fn body(&mut self) -> Result<()> {
         let program = self.program.clone();
         let ran = self.steps(&program.body);
-        self.environment.database.0.kept.has_run(std::mem::take(&mut self.direct_runs));
+        if self.direct_runs > 0 {
+            self.environment.database.0.kept.has_run(std::mem::take(&mut self.direct_runs));
+            self.environment.statement.needs_no_code();
+            self.environment.statement.ran_here();
+        }
         ran.map(drop).map_err(|error| self.located(error))
     }
 
