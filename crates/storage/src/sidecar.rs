@@ -477,10 +477,9 @@ impl Window {
     /// Whether the rows are as the view sees them, but for what its own transaction has done.
     fn check(&self, rows: &RowSet, view: &View) -> Result<(), Conflict> {
         let (own, _) = view.own().expect("only transactions change rows");
-        for version in self.versions.iter().filter(|version| version.touches(rows)) {
-            if Arc::ptr_eq(&version.stamp, own) {
-                continue;
-            }
+        // A long transaction has many of its own: these are told by their stamps, before their rows are looked at.
+        let of_others = self.versions.iter().filter(|version| !Arc::ptr_eq(&version.stamp, own));
+        for version in of_others.filter(|version| version.touches(rows)) {
             match version.stamp.committed() {
                 Some(timestamp) if timestamp <= view.timestamp() => {}
                 Some(_) => return Err(Conflict::Newer),
