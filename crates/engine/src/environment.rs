@@ -82,8 +82,8 @@ pub(crate) struct Environment {
     pub calls: usize,
     /// How many of these are triggers' functions.
     pub trigger_depth: usize,
-    /// CALLs with parameters that it has run, by their texts.
-    pub parsed: HashMap<String, Arc<dyn Any + Send + Sync>>,
+    /// CALLs with parameters that it has run ([`KnownCall`](crate::kept::calls::KnownCall)), by their texts.
+    pub known_calls: HashMap<String, Arc<dyn Any + Send + Sync>>,
     /// Other texts that it has run lately.
     pub texts: KnownTexts,
     /// The data that come with the statement, if it is a COPY FROM STDIN.
@@ -125,7 +125,7 @@ impl Environment {
         let (frames, prepared, sequences) = (HashMap::new(), BTreeMap::new(), Arc::default());
         let (call, open, temporary) = (Call::default(), Arc::default(), Arc::new(Catalog::temporary()));
         let (session, block, given) = (0, None, None);
-        let (notices, programs, parsed, calls) = (Notices::default(), HashMap::new(), HashMap::new(), 0);
+        let (notices, programs, known_calls, calls) = (Notices::default(), HashMap::new(), HashMap::new(), 0);
         Self {
             database,
             settings,
@@ -144,7 +144,7 @@ impl Environment {
             variables: HashMap::new(),
             told: Told::default(),
             programs,
-            parsed,
+            known_calls,
             texts: KnownTexts::default(),
             calls,
             trigger_depth: 0,

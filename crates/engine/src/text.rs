@@ -29,7 +29,7 @@ use crate::{PreparedStatement, QueryResult, execute, export, statement};
 
 /// Runs one statement.
 pub(crate) fn run(environment: &mut Environment, sql: &str, parameters: &[(Value, SqlType)]) -> Result<QueryResult> {
-    if let Some(call) = environment.parsed.get(sql).cloned().and_then(|call| call.downcast::<KnownCall>().ok()) {
+    if let Some(call) = environment.known_calls.get(sql).cloned().and_then(|call| call.downcast::<KnownCall>().ok()) {
         return run_call(environment, &call, parameters);
     }
     if let (statement, Some(data)) = sql::given_data(sql) {
@@ -103,11 +103,11 @@ fn run_and_remember(
     parsed: sql::Parsed,
     parameters: &[(Value, SqlType)],
 ) -> Result<QueryResult> {
-    if environment.parsed.len() >= MOST_CALLS {
-        environment.parsed.clear();
+    if environment.known_calls.len() >= MOST_CALLS {
+        environment.known_calls.clear();
     }
     let call = Arc::new(KnownCall::new(parsed));
-    environment.parsed.insert(sql.to_owned(), call.clone());
+    environment.known_calls.insert(sql.to_owned(), call.clone());
     run_call(environment, &call, parameters)
 }
 

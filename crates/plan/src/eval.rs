@@ -10,6 +10,7 @@ mod tests;
 mod words;
 
 use std::cmp::Ordering;
+use std::marker::PhantomData;
 
 use base::{Error, Result, SqlState};
 use functions::{Call, ScalarFunction};
@@ -38,6 +39,31 @@ pub trait Row: Scope {
 
     /// The value at a place.
     fn at(&self, place: Self::Place) -> &Value;
+}
+
+/// Values that a function finds at places of type `P`; there are no columns beside them.
+pub struct Found<'v, P, F>(F, PhantomData<fn(P) -> &'v Value>);
+
+impl<'v, P: Copy, F: Fn(P) -> &'v Value> Found<'v, P, F> {
+    /// Those that it finds.
+    pub fn by(find: F) -> Self {
+        Self(find, PhantomData)
+    }
+}
+
+impl<'v, P: Copy, F: Fn(P) -> &'v Value> Scope for Found<'v, P, F> {
+    fn column(&self, _: ColumnId) -> Value {
+        Value::Null
+    }
+}
+
+impl<'v, P: Copy, F: Fn(P) -> &'v Value> Row for Found<'v, P, F> {
+    type Place = P;
+
+    #[inline]
+    fn at(&self, place: P) -> &Value {
+        (self.0)(place)
+    }
 }
 
 /// Columns by a function.

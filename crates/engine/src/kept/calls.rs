@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use catalog::{CatalogSnapshot, Routine};
-use plan::eval::{self, Row, RowExpr, Scope};
-use plan::{ColumnId, Expr};
+use plan::Expr;
+use plan::eval::{self, Found, RowExpr};
 use sql::Statement;
 use types::{SqlType, Value};
 
@@ -31,23 +31,6 @@ struct BoundCall {
     routine: Arc<Routine>,
     /// Over the numbers of parameters.
     arguments: Vec<RowExpr<usize>>,
-}
-
-/// Parameters as a row.
-struct Parameters<'a>(&'a [Parameter]);
-
-impl Scope for Parameters<'_> {
-    fn column(&self, _: ColumnId) -> Value {
-        Value::Null
-    }
-}
-
-impl Row for Parameters<'_> {
-    type Place = usize;
-
-    fn at(&self, number: usize) -> &Value {
-        &self.0[number].0
-    }
 }
 
 impl KnownCall {
@@ -116,7 +99,7 @@ impl BoundCall {
 
     /// None if one is an error, which is told with its place.
     fn arguments(&self, parameters: &[Parameter]) -> Option<Vec<Value>> {
-        let parameters = Parameters(parameters);
+        let parameters = Found::by(|number: usize| &parameters[number].0);
         self.arguments.iter().map(|argument| argument.value(&parameters).ok()).collect()
     }
 }

@@ -53,9 +53,15 @@ impl ShortChange {
 
     /// Whether so many rows are changed without anything else that has to be done.
     fn is_simple(&self, relation: &Relation, rows: usize) -> bool {
+        let is_noted = || rows > 1 || relation.effects_are_noted();
+        self.is_plain() && !(self.kind == ChangeKind::Insert && is_noted())
+    }
+
+    /// Whether nothing else has to be done with any of its rows.
+    fn is_plain(&self) -> bool {
         self.returning.is_none()
             && match self.kind {
-                ChangeKind::Insert => rows <= 1 && !relation.effects_are_noted(),
+                ChangeKind::Insert => true,
                 ChangeKind::Update { moves, repeats } => !moves && !repeats,
                 ChangeKind::Delete { repeats } => !repeats,
                 ChangeKind::Truncate | ChangeKind::Upsert { .. } | ChangeKind::Merge { .. } => false,
@@ -64,14 +70,7 @@ impl ShortChange {
 
     /// Whether it is of at most one row, and changed where that is found.
     pub fn is_of_one(&self) -> bool {
-        self.source.is_of_one()
-            && self.returning.is_none()
-            && match self.kind {
-                ChangeKind::Insert => true,
-                ChangeKind::Update { moves, repeats } => !moves && !repeats && self.source.is_of_key(),
-                ChangeKind::Delete { repeats } => !repeats && self.source.is_of_key(),
-                ChangeKind::Truncate | ChangeKind::Upsert { .. } | ChangeKind::Merge { .. } => false,
-            }
+        self.source.is_of_one() && self.is_plain() && (self.kind == ChangeKind::Insert || self.source.is_of_key())
     }
 
     /// Runs its query and changes the rows; says how many there were. The rows, if something else has to be done with them. None:
@@ -144,21 +143,16 @@ impl ShortChange {
     ) -> Option<()> {
         let attributes = relation.schema().attributes();
         let types = self.attributes.iter().map(|attribute| attributes[*attribute].sql_type);
-        let id = usize::from(self.kind != ChangeKind::Insert);
-        let values = self.source.each_of_row(run).skip(id);
         // What is cut is another value.
         let mut cut = Vec::new();
+        let id = usize::from(self.kind != ChangeKind::Insert);
+        let values = self.source.each_of_row(run).skip(id);
         for (at, (value, sql_type)) in values.clone().zip(types).enumerate() {
-            if let Value::Str(_) = value
-                && let Some(fitted) = fitted(value, sql_type).ok()?
-            {
+            if let Some(fitted) = fitted(value, sql_type).ok()? {
                 cut.push((at, fitted));
             }
         }
-        let mut row: SmallVec<[&Value; USUAL]> = SmallVec::new();
-        for value in values {
-            row.push(value);
-        }
+        let mut row: SmallVec<[&Value; USUAL]> = values.collect();
         cut.iter().for_each(|(at, fitted)| row[*at] = fitted);
         match (&self.kind, run.found()) {
             (ChangeKind::Insert, _) => transaction.insert_row(relation, &row, budget).ok(),

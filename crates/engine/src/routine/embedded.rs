@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use base::{Error, Result, stack};
 use catalog::{CatalogSnapshot, Field, Routine};
 use functions::{Call, ScalarFunction};
-use plan::eval::{Row as Places, RowExpr, Scope as Evaluation, eval_in};
+use plan::eval::{Found, Row as Places, RowExpr, Scope as Evaluation, eval_in};
 use plan::{ColumnId, Expr};
 use types::{SqlType, Value};
 
@@ -74,24 +74,6 @@ struct Variables<'a, 'e> {
     columns: &'a [(ColumnId, Reference)],
     frame: &'a [Slot],
     environment: std::cell::RefCell<&'e mut Environment>,
-}
-
-/// Values of variables alone.
-struct Slots<'a>(&'a [Slot]);
-
-impl Evaluation for Slots<'_> {
-    fn column(&self, _: ColumnId) -> Value {
-        Value::Null
-    }
-}
-
-impl Places for Slots<'_> {
-    type Place = Reference;
-
-    #[inline]
-    fn at(&self, place: Reference) -> &Value {
-        place.borrowed(self.0)
-    }
 }
 
 impl Evaluation for Variables<'_, '_> {
@@ -187,7 +169,7 @@ impl Embedded {
             && expr.is_simple()
             && *settings == environment.settings.of_plans()
             && are_as_they_were(shapes, frame)
-            && let Some(value) = expr.simple(&Slots(frame))
+            && let Some(value) = expr.simple(&Found::by(|reference: Reference| reference.borrowed(frame)))
         {
             return Ok((value, expr.sql_type()));
         }
@@ -310,12 +292,11 @@ impl Embedded {
         }
         let within = sql::prepare_within(&self.text, &resolver).map_err(inside)?;
         let references = seen.references.borrow();
-        let parameters = within.variables.iter().map(|at| references[*at]).collect();
+        let parameters: Vec<(Reference, SqlType)> = within.variables.iter().map(|at| references[*at]).collect();
         if !parsed.is_query() && !parsed.changes_rows() {
             return Ok(Way::Text(within.prepare.text, parameters));
         }
         let prepared = PreparedStatement::new(within.prepare, String::new())?;
-        let parameters: Vec<(Reference, SqlType)> = parameters;
         let lie_somewhere = !parameters.iter().any(|(reference, _)| seen.is_whole_record(*reference));
         Ok(Way::Statement(Box::new(prepared), parameters, lie_somewhere.then(FirstRun::default)))
     }
