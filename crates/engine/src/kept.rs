@@ -105,7 +105,10 @@ fn short_rows(environment: &Environment, short: &Short, arguments: Given<'_>) ->
     environment.statement.needs_no_code();
     let block = environment.block.as_ref();
     block.iter().for_each(|block| block.is_queried());
-    let one = block.and_then(|block| short.one(arguments, &block.transaction, &mut Vec::new()));
+    let point = block.and_then(|block| short.point(&block.transaction));
+    let one = block
+        .zip(point.as_ref())
+        .and_then(|(block, point)| short.one(arguments, (&block.transaction, point.as_ref()), &mut Vec::new()));
     let found = match one {
         Some(mut run) => short.find_one(&mut run).map(|is_there| {
             let row = is_there.then(|| short.row_of(&mut run));
@@ -218,7 +221,8 @@ impl Kept {
         match &self.way {
             Way::Query { short, .. } => {
                 let short = short.as_ref()?;
-                let mut run = short.one(arguments, &block.transaction, &mut spare.frame)?;
+                let point = short.point(&block.transaction)?;
+                let mut run = short.one(arguments, (&block.transaction, point.as_ref()), &mut spare.frame)?;
                 let found = short.find_one(&mut run);
                 if found == Some(true) {
                     short.put_row(&mut run, &mut spare.row);

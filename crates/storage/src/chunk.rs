@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockWriteGuard};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockWriteGuard};
 
 use base::memory::Reservation;
 use base::{Budget, Result};
@@ -10,6 +10,8 @@ use types::Column;
 
 use crate::body::{Body, Stored};
 use crate::clock::View;
+use crate::lock::lock;
+use crate::published::{Guard, Published, pin};
 use crate::scan::may_match;
 use crate::sidecar::Sidecar;
 use crate::statistics::{Bounds, ValueRange};
@@ -86,10 +88,11 @@ impl ColumnRef {
 }
 
 /// What a chunk's rows are.
-#[derive(Debug)]
-struct Held {
-    body: Arc<Body>,
-    sidecar: Option<Arc<Sidecar>>,
+#[derive(Clone, Debug)]
+pub(crate) struct Held {
+    pub body: Arc<Body>,
+    /// What has changed in them, if anything has.
+    pub sidecar: Option<Arc<Sidecar>>,
 }
 
 /// A chunk of a relation. Its rows never move and, once published, never change.
@@ -97,8 +100,10 @@ struct Held {
 pub(crate) struct StoredChunk {
     number: usize,
     node: u16,
-    /// The current body, and what has changed in its rows; readers pin both as they find them.
-    held: Mutex<Held>,
+    /// The current body, and what has changed in its rows; readers take both as they find them.
+    held: Published<Held>,
+    /// Whose turn it is to exchange them.
+    exchange: Mutex<()>,
     /// Whether there is a sidecar.
     is_changed: AtomicBool,
     /// Bounds of the values that were changed to, as far as anything was.
@@ -115,10 +120,11 @@ pub(crate) struct StoredChunk {
 
 impl StoredChunk {
     pub(crate) fn new(number: usize, node: u16, body: Body, bounds: Box<[Bounds]>) -> Self {
-        let (held, bounds) = (Mutex::new(Held { body: Arc::new(body), sidecar: None }), RwLock::new(bounds));
+        let held = Published::new(Held { body: Arc::new(body), sidecar: None });
         let (is_widened, rows) = (AtomicBool::new(false), AtomicU32::new(0));
-        let (is_changed, widened, memory) = (AtomicBool::new(false), RwLock::default(), Mutex::default());
-        Self { number, node, held, is_changed, widened, bounds, is_widened, rows, memory }
+        let (exchange, is_changed, widened) = (Mutex::default(), AtomicBool::new(false), RwLock::default());
+        let (bounds, memory) = (RwLock::new(bounds), Mutex::default());
+        Self { number, node, held, exchange, is_changed, widened, bounds, is_widened, rows, memory }
     }
 
     pub(crate) fn number(&self) -> usize {
@@ -132,22 +138,25 @@ impl StoredChunk {
 
     /// The body as it is now, for as long as the caller keeps it.
     pub(crate) fn pin(&self) -> Arc<Body> {
-        self.held().body.clone()
+        self.held(&pin()).body.clone()
     }
 
     /// The body with what has changed in its rows.
-    pub(crate) fn pin_changed(&self) -> (Arc<Body>, Option<Arc<Sidecar>>) {
-        let held = self.held();
-        (held.body.clone(), held.sidecar.clone())
+    pub(crate) fn pin_changed(&self) -> Held {
+        self.held(&pin()).clone()
     }
 
-    fn held(&self) -> MutexGuard<'_, Held> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The same, for as long as the guard.
+    #[inline]
+    pub(crate) fn held<'g>(&'g self, guard: &'g Guard) -> &'g Held {
+        self.held.get(guard)
     }
 
     /// Exchanges the body for another one of the same rows, or more.
     pub(crate) fn exchange(&self, body: Body) {
-        self.held().body = Arc::new(body);
+        let _turn = lock(&self.exchange);
+        let sidecar = self.held(&pin()).sidecar.clone();
+        self.held.set(Held { body: Arc::new(body), sidecar });
     }
 
     /// Exchanges the body and what has changed in its rows for others of the same rows, as every view sees them, if they are
@@ -158,7 +167,8 @@ impl StoredChunk {
         body: Body,
         seal: impl FnOnce() -> Option<Option<Sidecar>>,
     ) {
-        let mut held = self.held();
+        let _turn = lock(&self.exchange);
+        let held = self.pin_changed();
         let is_same = held.sidecar.as_ref().is_some_and(|sidecar| Arc::ptr_eq(sidecar, before.1));
         if !is_same || !Arc::ptr_eq(&held.body, before.0) || !self.recharge(before.0, &body) {
             return;
@@ -166,11 +176,10 @@ impl StoredChunk {
         if let Some(sidecar) = seal() {
             // Bounds stay as wide as they were.
             self.is_widened.store(true, Ordering::Relaxed);
-            self.is_changed.store(sidecar.is_some(), Ordering::Relaxed);
-            let after = Held { body: Arc::new(body), sidecar: sidecar.map(Arc::new) };
-            let old = std::mem::replace(&mut *held, after);
+            let is_changed = sidecar.is_some();
             drop(held);
-            drop(old);
+            self.held.set(Held { body: Arc::new(body), sidecar: sidecar.map(Arc::new) });
+            self.is_changed.store(is_changed, Ordering::Release);
         }
     }
 
@@ -187,16 +196,14 @@ impl StoredChunk {
     /// Exchanges one column of a chunk that grows no more for another form of it, and gives back the memory that it needs no
     /// longer. Nothing happens if it needs more than there is.
     pub(crate) fn exchange_column(&self, attribute: usize, before: &Stored, stored: Stored) {
-        let mut held = self.held();
-        let after = Arc::new(held.body.with_column(attribute, stored));
+        let _turn = lock(&self.exchange);
+        let Held { body, sidecar } = self.pin_changed();
+        let after = Arc::new(body.with_column(attribute, stored));
         // Rows that have changed may have come into another body meanwhile.
-        if !held.body.stored(attribute).is_same(before) || !self.recharge(&held.body, &after) {
-            return;
+        if body.stored(attribute).is_same(before) && self.recharge(&body, &after) {
+            drop(body);
+            self.held.set(Held { body: after, sidecar });
         }
-        let before = std::mem::replace(&mut held.body, after);
-        drop(held);
-        // What was only this body's is freed while nobody waits.
-        drop(before);
     }
 
     /// Widens the bounds so that they hold for further rows, which nobody sees yet.
@@ -263,7 +270,7 @@ impl StoredChunk {
 
     /// What has changed in the chunk, if anything ever was.
     pub(crate) fn sidecar(&self) -> Option<Arc<Sidecar>> {
-        if self.is_changed.load(Ordering::Acquire) { self.held().sidecar.clone() } else { None }
+        if self.is_changed() { self.held(&pin()).sidecar.clone() } else { None }
     }
 
     /// Whether anything has.
@@ -273,17 +280,17 @@ impl StoredChunk {
 
     /// The same, from now on.
     pub(crate) fn make_sidecar(&self, budget: &Budget) -> Result<Arc<Sidecar>> {
-        let mut held = self.held();
-        let sidecar = match &held.sidecar {
-            Some(sidecar) => sidecar.clone(),
+        let _turn = lock(&self.exchange);
+        let Held { body, sidecar } = self.pin_changed();
+        match sidecar {
+            Some(sidecar) => Ok(sidecar),
             None => {
                 let new = Arc::new(Sidecar::new(budget)?);
-                held.sidecar = Some(new.clone());
+                self.held.set(Held { body, sidecar: Some(new.clone()) });
                 self.is_changed.store(true, Ordering::Release);
-                new
+                Ok(new)
             }
-        };
-        Ok(sidecar)
+        }
     }
 
     /// Says that the chunk has so many rows for good.
@@ -354,7 +361,7 @@ impl<'a> ChunkView<'a> {
     }
     /// Pins the chunk's memory, to be read: for a morsel, say.
     pub fn read(self) -> ChunkReader {
-        let (body, sidecar) = self.chunk.pin_changed();
+        let Held { body, sidecar } = self.chunk.pin_changed();
         let reader = ChunkReader::new(body, self.rows).numbered(self.number());
         // What is changed from here on, the view does not see.
         match sidecar {

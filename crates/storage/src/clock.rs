@@ -15,7 +15,7 @@ use std::time::Duration;
 use base::{Error, SqlState};
 
 use crate::bits::Bits;
-use crate::lock::lock;
+use crate::lock::{lock, lock_soon};
 
 /// A stamp's number while its transaction has not ended.
 const RUNNING: u64 = 0;
@@ -233,7 +233,7 @@ impl Clock {
         left: impl FnOnce(bool) -> (Vec<Written>, Vec<Box<dyn Garbage>>),
     ) -> Result<T, E> {
         let others = || self.validating.load(Ordering::Relaxed) > usize::from(is_validated);
-        let mut recent = lock(&self.commits);
+        let mut recent = lock_soon(&self.commits);
         check(&recent)?;
         let timestamp = self.last.load(Ordering::Relaxed) + 1;
         let in_detail = others();

@@ -34,7 +34,7 @@ use std::fmt::Debug;
 
 use base::Result;
 
-use crate::{ChunkReader, RowId};
+use crate::{ChunkReader, Guard, RowId};
 
 /// Where an index that holds no keys finds those of its rows.
 pub trait Rows {
@@ -74,7 +74,7 @@ pub trait UniqueIndex: Debug + Send + Sync {
     fn find(&self, keys: &Keys<'_>, rows: &dyn Rows, sees: &dyn Fn(RowId) -> bool, out: &mut Vec<Option<RowId>>);
 
     /// As [`find`](Self::find), of one key: the row that is it, among those that may have the key.
-    fn find_one(&self, key: OneKey<'_>, is_it: &mut dyn FnMut(RowId) -> bool) -> Option<RowId>;
+    fn find_one(&self, key: OneKey<'_>, guard: &Guard, is_it: &mut dyn FnMut(RowId) -> bool) -> Option<RowId>;
 
     /// Enters the keys for `first` and the rows behind it. Looking whether a key is taken and entering it are one step.
     /// If some are taken, the first of them is returned; others may have been entered by then, and

@@ -26,7 +26,7 @@ use crate::clock::{Conflict, Stamp, View};
 use crate::row_set::RowSet;
 use crate::values::Values;
 use crate::{CHUNK_ROWS, Schema, WINDOW};
-use memory::Memory;
+use memory::{Memory, Share};
 use patch::Patch;
 use version::{Before, Version};
 
@@ -38,19 +38,19 @@ const FOLDED_SHARE: usize = 20;
 const LAST_PATCHED: usize = u64::BITS as usize - 1;
 /// So many versions are worth a look at which of them are needed.
 const MANY_VERSIONS: usize = 8;
+/// Rows of a window that change before the sidecar is told.
+const UNTOLD_ROWS: usize = 16;
 
-/// See the module.
+/// See the module. What every change writes is its window's: who changes others does not wait for the same line of the cache.
 #[derive(Debug)]
 pub(crate) struct Sidecar {
     /// A bit for each window in which something was changed.
     touched: AtomicU64,
-    windows: Box<[OnceLock<Box<RwLock<Window>>>]>,
-    /// A bit for each window of which versions are left to be collected.
-    left: AtomicU64,
+    /// A bit for each window in which a row was ever deleted.
+    died: AtomicU64,
+    windows: Box<[OnceLock<Box<Latched>>]>,
     memory: Memory,
-    /// Changes so far.
-    changes: AtomicU64,
-    /// Rows that were changed or deleted since it was made: some perhaps more often than once.
+    /// Rows that were changed or deleted since it was made, but for a few of each window: some perhaps more often than once.
     changed_rows: AtomicUsize,
     /// It is no more the chunk's: nothing in it changes any more.
     sealed: AtomicBool,
@@ -65,6 +65,14 @@ pub(crate) enum Changing {
     Sealed,
 }
 
+/// A window behind its latch.
+#[derive(Debug, Default)]
+struct Latched {
+    /// Whether versions of it are left to be collected.
+    left: AtomicBool,
+    window: RwLock<Window>,
+}
+
 /// What has changed in a window.
 #[derive(Debug, Default)]
 struct Window {
@@ -74,6 +82,11 @@ struct Window {
     versions: Vec<Version>,
     /// How many there were, at least two times, when none could be spared.
     needed: usize,
+    /// Changes so far.
+    changes: u64,
+    /// Rows that were changed since the sidecar was told.
+    untold: usize,
+    share: Share,
 }
 
 /// New values of rows: by attribute where they lie, and at which place of all of these each of the rows has its value.
@@ -130,10 +143,9 @@ impl Sidecar {
     pub(crate) fn new(budget: &Budget) -> Result<Self> {
         Ok(Self {
             touched: AtomicU64::new(0),
+            died: AtomicU64::new(0),
             windows: (0..WINDOWS).map(|_| OnceLock::new()).collect(),
-            left: AtomicU64::new(0),
             memory: Memory::new(budget)?,
-            changes: AtomicU64::new(0),
             changed_rows: AtomicUsize::new(0),
             sealed: AtomicBool::new(false),
             queued: AtomicBool::new(false),
@@ -151,16 +163,25 @@ impl Sidecar {
     }
 
     fn window(&self, number: usize) -> Option<RwLockReadGuard<'_, Window>> {
-        Some(self.windows[number].get()?.read().unwrap_or_else(PoisonError::into_inner))
+        Some(self.windows[number].get()?.window.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// A window, if a row of it was ever deleted: whoever sees one dead sees that.
+    fn window_of_dead(&self, number: usize) -> Option<RwLockReadGuard<'_, Window>> {
+        if self.died.load(Ordering::Acquire) >> number & 1 == 0 { None } else { self.window(number) }
+    }
+
+    fn latched(&self, number: usize) -> &Latched {
+        self.windows[number].get_or_init(Box::default)
     }
 
     fn window_mut(&self, number: usize) -> RwLockWriteGuard<'_, Window> {
-        self.windows[number].get_or_init(Box::default).write().unwrap_or_else(PoisonError::into_inner)
+        self.latched(number).window.write().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The rows of a window that are alive for a view; none if all are.
     pub(crate) fn alive(&self, number: usize, view: &View) -> Option<Bits> {
-        let window = self.window(number)?;
+        let window = self.window_of_dead(number)?;
         let mut dead = window.dead;
         if dead.is_empty() {
             return None;
@@ -205,7 +226,7 @@ impl Sidecar {
 
     /// Whether a row is alive for a view.
     pub(crate) fn is_alive(&self, row: usize, view: &View) -> bool {
-        let Some(window) = self.window(row / WINDOW) else { return true };
+        let Some(window) = self.window_of_dead(row / WINDOW) else { return true };
         let row = row % WINDOW;
         let is_unseen = |version: &Version| version.deleted.has(row) && !version.is_seen(view);
         !window.dead.has(row) || window.versions.iter().any(is_unseen)
@@ -225,19 +246,17 @@ impl Sidecar {
     /// view. Nothing is changed then.
     pub(crate) fn change(&self, number: usize, change: &WindowChange<'_>, view: &View) -> Result<Changing> {
         let (stamp, statement) = view.own().expect("only transactions change rows");
-        let (rows, estimate) = (RowSet::of(&change.rows), change.bytes());
-        self.memory.charge(estimate)?;
+        let rows = RowSet::of(&change.rows);
         let mut window = match self.begin_change(number, &rows, view) {
             Ok(window) => window,
-            Err(refused) => {
-                self.memory.settle(0, 0, estimate);
-                return Ok(refused);
-            }
+            Err(refused) => return Ok(refused),
         };
+        window.share.charge(change.bytes(), &self.memory)?;
         let (mut before, mut after) = (0, 0);
         let mut version = Version::new(stamp.clone(), statement);
         match change.values {
             None => {
+                note(&self.died, number);
                 rows.add_to(&mut window.dead);
                 version.deleted = rows;
             }
@@ -262,7 +281,7 @@ impl Sidecar {
                 }
             }
         }
-        self.end_change(&mut window, version, view, (before, after, estimate));
+        self.end_change(&mut window, version, view, (before, after));
         Ok(Changing::Done)
     }
 
@@ -273,27 +292,23 @@ impl Sidecar {
         rows: &RowSet,
         view: &View,
     ) -> Result<RwLockWriteGuard<'_, Window>, Changing> {
-        let window = self.window_mut(number);
+        let mut window = self.window_mut(number);
         window.check(rows, view).map_err(Changing::Refused)?;
         if self.sealed.load(Ordering::Relaxed) {
             return Err(Changing::Sealed);
         }
-        self.changes.fetch_add(1, Ordering::Relaxed);
-        self.changed_rows.fetch_add(rows.count(), Ordering::Relaxed);
+        window.changes += 1;
+        window.untold += rows.count();
+        if window.untold >= UNTOLD_ROWS {
+            self.changed_rows.fetch_add(std::mem::take(&mut window.untold), Ordering::Relaxed);
+        }
         // Whoever sees the bit waits for the latch.
-        self.touched.fetch_or(1 << number, Ordering::AcqRel);
+        note(&self.touched, number);
         Ok(window)
     }
 
-    /// Keeps what rows were that were changed in a window. Its patches have taken `before` bytes and take `after`; what is charged for the
-    /// change is an estimate.
-    fn end_change(
-        &self,
-        window: &mut Window,
-        version: Version,
-        view: &View,
-        (mut before, mut after, estimate): (usize, usize, usize),
-    ) {
+    /// Keeps what rows were that were changed in a window. Its patches have taken `before` bytes and take `after`.
+    fn end_change(&self, window: &mut Window, version: Version, view: &View, (mut before, mut after): (usize, usize)) {
         after += version.bytes();
         window.versions.push(version);
         if window.versions.len() >= window.needed.max(MANY_VERSIONS) {
@@ -302,7 +317,7 @@ impl Sidecar {
             window.needed = 2 * window.versions.len();
             after += window.version_bytes();
         }
-        self.memory.settle(before, after, estimate);
+        window.share.settle(before, after, &self.memory);
     }
 
     /// Takes back what a transaction has done in a window in statements from `first` on.
@@ -310,7 +325,7 @@ impl Sidecar {
     pub(crate) fn undo(&self, number: usize, stamp: &Arc<Stamp>, first: u32) -> usize {
         let mut revived = 0;
         let mut window = self.window_mut(number);
-        self.changes.fetch_add(1, Ordering::Relaxed);
+        window.changes += 1;
         let bytes = window.bytes();
         let Window { dead, patches, versions, .. } = &mut *window;
         for version in versions.extract_if(.., |version| version.is_of(stamp, first)).collect::<Vec<_>>().iter().rev() {
@@ -327,7 +342,8 @@ impl Sidecar {
             }
         }
         patches.retain(|patch| !patch.rows().is_empty());
-        self.memory.settle(bytes, window.bytes(), 0);
+        let left = window.bytes();
+        window.share.settle(bytes, left, &self.memory);
         revived
     }
 
@@ -347,14 +363,14 @@ impl Sidecar {
 
     /// Leaves versions of a window, which are committed, to be collected; false if somebody has done so already.
     pub(crate) fn leave(&self, number: usize) -> bool {
-        self.left.fetch_or(1 << number, Ordering::SeqCst) >> number & 1 == 0
+        !self.latched(number).left.swap(true, Ordering::SeqCst)
     }
 
     /// Forgets versions that every view sees, and returns the rows that are dead for all of them from now on; and if others
     /// are left that are committed, the newest timestamp of these.
     pub(crate) fn collect(&self, number: usize, oldest: u64) -> (Bits, Option<u64>) {
         // Before it is looked at them: who commits one from now on leaves it anew.
-        self.left.fetch_and(!(1 << number), Ordering::SeqCst);
+        self.latched(number).left.store(false, Ordering::SeqCst);
         let mut window = self.window_mut(number);
         let mut dead = Bits::default();
         let mut later = None;
@@ -370,34 +386,40 @@ impl Sidecar {
             }
             !goes
         });
-        self.memory.settle(gone, 0, 0);
+        window.share.settle(gone, 0, &self.memory);
         (dead, later)
     }
 
     /// Whether so much has changed of a chunk's rows that it is worth a new body, and nobody is at it.
     pub(crate) fn is_worth_folding(&self, rows: usize) -> bool {
-        self.changed_rows.load(Ordering::Relaxed) * FOLDED_SHARE >= rows && !self.queued.swap(true, Ordering::Relaxed)
+        self.changed_rows.load(Ordering::Relaxed) * FOLDED_SHARE >= rows
+            && !self.queued.load(Ordering::Relaxed)
+            && !self.queued.swap(true, Ordering::Relaxed)
     }
 
-    /// It may be folded another time: if it was `tried`, when as much has changed again.
-    pub(crate) fn may_be_folded_again(&self, tried: bool) {
-        if tried {
-            self.changed_rows.store(0, Ordering::Relaxed);
-        }
+    /// It may be folded another time: if it was `tried`, when as much has changed again; otherwise soon.
+    pub(crate) fn may_be_folded_again(&self, tried: bool, rows: usize) {
+        let soon = rows / FOLDED_SHARE / 4 * 3;
+        self.changed_rows.store(if tried { 0 } else { soon }, Ordering::Relaxed);
         self.queued.store(false, Ordering::Relaxed);
+    }
+
+    /// Changes so far.
+    pub(crate) fn changes(&self) -> u64 {
+        (0..WINDOWS).filter_map(|number| self.window(number)).map(|window| window.changes).sum()
     }
 
     /// The attributes of which values have changed, how many rows are dead, and how many changes there were; none if some view
     /// does not see all of them.
     pub(crate) fn settled(&self) -> Option<(Vec<usize>, usize, u64)> {
-        let changes = self.changes.load(Ordering::Acquire);
-        let (mut attributes, mut dead) = (Vec::new(), 0);
+        let (mut attributes, mut dead, mut changes) = (Vec::new(), 0, 0);
         for window in (0..WINDOWS).filter_map(|number| self.window(number)) {
             if !window.versions.is_empty() {
                 return None;
             }
             attributes.extend(window.patches.iter().map(|patch| patch.attribute));
             dead += window.dead.count();
+            changes += window.changes;
         }
         attributes.sort_unstable();
         attributes.dedup();
@@ -409,7 +431,7 @@ impl Sidecar {
     pub(crate) fn seal(&self, changes: u64, budget: &Budget) -> Option<Option<Self>> {
         let latches: Vec<_> = (0..WINDOWS).map(|number| self.window_mut(number)).collect();
         let is_settled = latches.iter().all(|window| window.versions.is_empty());
-        if !is_settled || self.changes.load(Ordering::Acquire) != changes {
+        if !is_settled || latches.iter().map(|window| window.changes).sum::<u64>() != changes {
             return None;
         }
         let rest = match latches.iter().all(|window| window.dead.is_empty()) {
@@ -418,7 +440,8 @@ impl Sidecar {
                 let rest = Self::new(budget).ok()?;
                 for (number, window) in latches.iter().enumerate().filter(|(_, window)| !window.dead.is_empty()) {
                     rest.window_mut(number).dead = window.dead;
-                    rest.touched.fetch_or(1 << number, Ordering::Relaxed);
+                    note(&rest.touched, number);
+                    note(&rest.died, number);
                 }
                 Some(rest)
             }
@@ -435,7 +458,7 @@ impl Sidecar {
 
     /// The transaction that has deleted a row, if it is dead for the newest of all views and some view may see it still.
     pub(crate) fn deleter(&self, row: usize) -> Death {
-        match self.window(row / WINDOW) {
+        match self.window_of_dead(row / WINDOW) {
             Some(window) if window.dead.has(row % WINDOW) => {
                 let deleted = window.versions.iter().rev().find(|version| version.deleted.has(row % WINDOW));
                 Death::Dead(deleted.map(|version| version.stamp.clone()))
@@ -450,6 +473,13 @@ pub(crate) enum Death {
     Alive,
     /// By this transaction, unless that was long ago.
     Dead(Option<Arc<Stamp>>),
+}
+
+/// Notes that it is so for a window: written only where it was not yet.
+fn note(bits: &AtomicU64, number: usize) {
+    if bits.load(Ordering::Relaxed) >> number & 1 == 0 {
+        bits.fetch_or(1 << number, Ordering::AcqRel);
+    }
 }
 
 impl Window {

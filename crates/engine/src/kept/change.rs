@@ -124,7 +124,8 @@ impl ShortChange {
         if !self.is_simple(relation, 1) || self.kind != ChangeKind::Insert && !self.source.is_of(relation) {
             return None;
         }
-        let mut run = self.source.one(arguments, transaction, spare)?;
+        let point = self.source.point(transaction)?;
+        let mut run = self.source.one(arguments, (transaction, point.as_ref()), spare)?;
         let changed = self.source.find_one(&mut run).and_then(|found| match found {
             true => self.change_one(transaction, relation, &run, budget).map(|()| 1),
             false => Some(0),
@@ -156,10 +157,10 @@ impl ShortChange {
         cut.iter().for_each(|(at, fitted)| row[*at] = fitted);
         match (&self.kind, run.found()) {
             (ChangeKind::Insert, _) => transaction.insert_row(relation, &row, budget).ok(),
-            (ChangeKind::Delete { .. }, Some((point, found))) => point.delete(found).ok(),
+            (ChangeKind::Delete { .. }, Some((point, found))) => point.delete(&found).ok(),
             (ChangeKind::Update { .. }, Some((point, found))) => {
                 let values: SmallVec<[(usize, &Value); USUAL]> = self.attributes.iter().copied().zip(row).collect();
-                point.update(found, &values).ok()
+                point.update(&found, &values).ok()
             }
             _ => None,
         }

@@ -145,7 +145,8 @@ impl Told<'_> {
 /// A run of a short plan.
 struct Run<'r> {
     frame: Frame<'r>,
-    snapshots: Vec<Snapshot>,
+    /// Of its tables.
+    snapshots: &'r [Snapshot],
     reads: Option<&'r Reads>,
     /// Whether an index has told all that it was asked of the row that was looked at last, so that what is asked need not be computed.
     is_told: bool,
@@ -229,7 +230,11 @@ impl Short {
     ) -> Option<Vec<Row>> {
         // Most statements that run so are of one row.
         let mut rows = Vec::with_capacity(1);
-        self.each(arguments, snapshot, reads, &mut |run| {
+        let mut snapshots = Vec::with_capacity(self.relations.len());
+        for relation in &self.relations {
+            snapshots.push(snapshot(&relation.upgrade()?));
+        }
+        self.each(arguments, &snapshots, reads, &mut |run| {
             rows.push(if self.is_taken { run.frame.take(&self.output) } else { run.row(&self.output) });
             Some(true)
         })?;
@@ -280,14 +285,14 @@ impl Short {
     /// A run that has arguments and nothing else.
     fn frame_of(arguments: Given<'_>) -> Run<'_> {
         let frame = Frame::new(arguments, arguments.len(), Vec::new());
-        Run { frame, snapshots: Vec::new(), reads: None, is_told: false, left: 0 }
+        Run { frame, snapshots: &[], reads: None, is_told: false, left: 0 }
     }
 
     /// Does this with each row, which lies in the frame.
     fn each<'r>(
         &self,
         arguments: Given<'r>,
-        snapshot: &dyn Fn(&Arc<Relation>) -> Snapshot,
+        snapshots: &'r [Snapshot],
         reads: Option<&'r Reads>,
         out: Out<'_, 'r>,
     ) -> On {
@@ -295,30 +300,15 @@ impl Short {
             self.runs.store(0, Relaxed);
             self.gave_up.store(0, Relaxed);
         }
-        let run = self.run(arguments, snapshot, reads);
+        let run = (arguments.len() == self.arguments).then(|| {
+            let frame = Frame::new(arguments, self.places, Vec::new());
+            Run { frame, snapshots, reads, is_told: false, left: MOST_ROWS }
+        });
         let found = run.and_then(|mut run| self.root.each(&mut run, out));
         if found.is_none() {
             self.gave_up.fetch_add(1, Relaxed);
         }
         found
-    }
-
-    /// A run that begins; none if its tables are gone.
-    fn run<'r>(
-        &self,
-        arguments: Given<'r>,
-        snapshot: &dyn Fn(&Arc<Relation>) -> Snapshot,
-        reads: Option<&'r Reads>,
-    ) -> Option<Run<'r>> {
-        if arguments.len() != self.arguments {
-            return None;
-        }
-        let frame = Frame::new(arguments, self.places, Vec::new());
-        let mut snapshots = Vec::with_capacity(self.relations.len());
-        for relation in &self.relations {
-            snapshots.push(snapshot(&relation.upgrade()?));
-        }
-        Some(Run { frame, snapshots, reads, is_told: false, left: MOST_ROWS })
     }
 }
 

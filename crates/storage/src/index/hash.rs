@@ -8,8 +8,8 @@ use base::memory::Reservation;
 use base::{Budget, Result};
 
 use super::{Keys, Liveness, OneKey, Rows, Taken, UniqueIndex};
-use crate::RowId;
 use crate::hash::{PARTITIONS, partition_of};
+use crate::{Guard, RowId};
 
 /// What an entry is charged beside its bytes.
 const ENTRY: usize = 80;
@@ -72,7 +72,7 @@ impl UniqueIndex for HashIndex {
         }
     }
 
-    fn find_one(&self, key: OneKey<'_>, is_it: &mut dyn FnMut(RowId) -> bool) -> Option<RowId> {
+    fn find_one(&self, key: OneKey<'_>, _: &Guard, is_it: &mut dyn FnMut(RowId) -> bool) -> Option<RowId> {
         let partition = self.partitions[partition_of(key.hash())].read().unwrap_or_else(PoisonError::into_inner);
         partition.get(&key.encoded()[..]).and_then(|rows| rows.iter().copied().find(|row| is_it(*row)))
     }

@@ -117,7 +117,7 @@ fn one_key_by_itself_is_found_as_among_others() {
                     let by_numbers = [KeyPart::I16(number as i16), KeyPart::I32(number as i32)];
                     let key = OneKey(if attributes[0] == 2 { &by_text } else { &by_numbers });
                     let has_key = |row: RowId| key.is_key_of(table.0[0].body(), &attributes, row.offset());
-                    index.find_one(key, &mut |row| sees(row) && has_key(row))
+                    index.find_one(key, &crate::pin(), &mut |row| sees(row) && has_key(row))
                 };
                 for (row, (number, text)) in values.iter().enumerate() {
                     assert_eq!(find(*number, text, &|_| true), Some(first.plus(row)), "{index:?}");

@@ -105,7 +105,7 @@ impl Relation {
     /// Changes one row, to values of the attributes' types; none: it is deleted.
     pub(crate) fn change_row(
         &self,
-        row: &FoundRow,
+        row: &FoundRow<'_>,
         values: Option<&[(usize, &Value)]>,
         view: &View,
     ) -> Result<(), Refused> {

@@ -8,6 +8,7 @@ use types::{Buffer, Column, ColumnBuilder, Physical};
 
 use super::Relation;
 use crate::body::{Body, Scratch, Stored, copy};
+use crate::chunk::Held;
 use crate::lock::lock;
 use crate::sidecar::Sidecar;
 use crate::statistics::Bounds;
@@ -27,10 +28,10 @@ impl Relation {
     pub(super) fn fold(&self, number: usize) {
         let chunk = self.directory.get(number);
         let _folding = lock(&self.folding);
-        let (body, Some(sidecar)) = chunk.pin_changed() else { return };
+        let Held { body, sidecar: Some(sidecar) } = chunk.pin_changed() else { return };
         let rows = chunk.closed_rows();
         let settled = sidecar.settled();
-        sidecar.may_be_folded_again(settled.is_some());
+        sidecar.may_be_folded_again(settled.is_some(), rows);
         let Some((attributes, dead, changes)) = settled else { return };
         let types = || self.schema.attributes().iter().map(|a| a.sql_type);
         if attributes.is_empty() && dead < rows {
@@ -42,6 +43,10 @@ impl Relation {
             false => {
                 let mut folded = Body::of(&body);
                 for attribute in attributes {
+                    // It would not take the other's place.
+                    if sidecar.changes() != changes {
+                        return;
+                    }
                     folded = folded.with_column(attribute, self.folded(&body, &sidecar, attribute, rows));
                 }
                 folded

@@ -7,35 +7,35 @@ use types::Value;
 use super::Relation;
 use super::live::View;
 use crate::RowId;
-use crate::body::Body;
+use crate::chunk::Held;
 use crate::clock;
 use crate::index::{KeyPart, OneKey};
+use crate::published::Guard;
 use crate::sidecar::Sidecar;
 
 /// So many values of a row are fetched at once before they are read.
 const FETCHED: usize = 3;
 
 /// See the module.
-#[derive(Debug)]
-pub struct FoundRow {
+#[derive(Clone, Copy, Debug)]
+pub struct FoundRow<'g> {
     id: RowId,
-    body: Arc<Body>,
-    /// What has changed in its chunk, if anything had when it was found.
-    sidecar: Option<Arc<Sidecar>>,
+    /// Its chunk, and what had changed in that when it was found.
+    held: &'g Held,
 }
 
-impl FoundRow {
+impl FoundRow<'_> {
     /// Where it lies.
     pub fn id(&self) -> RowId {
         self.id
     }
 
     pub(super) fn sidecar(&self) -> Option<&Arc<Sidecar>> {
-        self.sidecar.as_ref()
+        self.held.sidecar.as_ref()
     }
 
     fn is_alive(&self, view: &clock::View) -> bool {
-        self.sidecar.as_ref().is_none_or(|sidecar| sidecar.is_alive(self.id.offset(), view))
+        self.held.sidecar.as_ref().is_none_or(|sidecar| sidecar.is_alive(self.id.offset(), view))
     }
 
     /// Calls `show` with the values of attributes as a view sees them, one after the other, as long as that says so. Nobody changes
@@ -46,11 +46,11 @@ impl FoundRow {
         attributes: impl ExactSizeIterator<Item = usize> + Clone,
         mut show: impl FnMut(Value) -> Option<()>,
     ) -> Option<()> {
-        let (body, row) = (&self.body, self.id.offset());
+        let (body, row) = (&self.held.body, self.id.offset());
         if attributes.len() >= FETCHED {
             body.fetch(attributes.clone(), row);
         }
-        let seen = self.sidecar.as_ref().and_then(|sidecar| sidecar.seen(row, view));
+        let seen = self.held.sidecar.as_ref().and_then(|sidecar| sidecar.seen(row, view));
         let row_id = body.refs().len();
         for attribute in attributes {
             let seen = seen.as_ref().filter(|seen| seen.may_differ(attribute));
@@ -66,9 +66,8 @@ impl FoundRow {
 
 impl Relation {
     /// The row as it is now.
-    pub(crate) fn row_at(&self, id: RowId) -> FoundRow {
-        let (body, sidecar) = self.directory.get(id.chunk()).pin_changed();
-        FoundRow { id, body, sidecar }
+    pub(crate) fn row_at<'g>(&'g self, id: RowId, guard: &'g Guard) -> FoundRow<'g> {
+        FoundRow { id, held: self.directory.get(id.chunk()).held(guard) }
     }
 
     /// Whether the row is among those that are visible, whatever has become of it since.
@@ -81,14 +80,19 @@ impl Relation {
     ///
     /// # Panics
     /// If there is no primary key.
-    pub(crate) fn find_row(&self, key: &[KeyPart<'_>], visible: &View, view: &clock::View) -> Option<FoundRow> {
+    pub(crate) fn find_row<'g>(
+        &'g self,
+        key: &[KeyPart<'_>],
+        (visible, view): (&View, &clock::View),
+        guard: &'g Guard,
+    ) -> Option<FoundRow<'g>> {
         let index = self.index.as_ref().expect("a relation with a primary key");
         let mut found = None;
         // The index knows all rows, the view not all of them.
-        index.find_one(OneKey(key), &mut |id| {
-            let row = self.has_row(id, visible).then(|| self.row_at(id));
-            let is_it = |row: &FoundRow| {
-                OneKey(key).is_key_of(&row.body, self.schema.primary_key(), id.offset()) && row.is_alive(view)
+        index.find_one(OneKey(key), guard, &mut |id| {
+            let row = self.has_row(id, visible).then(|| self.row_at(id, guard));
+            let is_it = |row: &FoundRow<'_>| {
+                OneKey(key).is_key_of(&row.held.body, self.schema.primary_key(), id.offset()) && row.is_alive(view)
             };
             found = row.filter(is_it);
             found.is_some()

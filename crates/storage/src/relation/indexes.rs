@@ -19,10 +19,12 @@ use types::Physical;
 use super::change::Refused;
 use super::zone::text;
 use super::{Relation, Snapshot};
+use crate::chunk::Held;
 use crate::clock::{Conflict, Stamp, View};
 use crate::index::row_index::{KeyRows, empty};
 use crate::index::{IndexDefinition, IndexMethod, IndexPart, Liveness, RowIndex, Unique};
 use crate::lock::lock;
+use crate::published::pin;
 use crate::values::Values;
 use crate::{ChunkReader, RowId};
 pub use keys::KeyAccess;
@@ -62,7 +64,8 @@ impl Relation {
         row: RowId,
         mut show: impl FnMut(usize, Values<'_>, usize),
     ) {
-        let (body, sidecar) = self.directory.get(row.chunk()).pin_changed();
+        let guard = pin();
+        let Held { body, sidecar } = self.directory.get(row.chunk()).held(&guard);
         for (number, attribute) in attributes.into_iter().enumerate() {
             let mut show = |values: Values<'_>, at: usize| show(number, values, at);
             let changed = sidecar.as_ref();
@@ -188,7 +191,7 @@ impl Relation {
 
     /// A row as it is now.
     fn newest(&self, row: RowId) -> Vec<types::Value> {
-        let (body, sidecar) = self.directory.get(row.chunk()).pin_changed();
+        let Held { body, sidecar } = self.directory.get(row.chunk()).pin_changed();
         let reader = ChunkReader::new(body, row.offset() + 1);
         match sidecar {
             Some(sidecar) => reader.with_changes(sidecar, self.clock.view()).row(row.offset()),

@@ -11,7 +11,7 @@ use crate::clock;
 use crate::index::{IndexUse, KeyPart, Keys, RowIndex, Unique};
 use crate::lock::lock;
 use crate::statistics::{Bounds, ValueRange};
-use crate::{ChunkReader, ChunkView, RowId, Schema};
+use crate::{ChunkReader, ChunkView, Guard, RowId, Schema};
 
 /// An unchanging view of all rows that were committed at one moment. Cheap to take and to clone; keeps the relation alive.
 #[derive(Clone)]
@@ -124,9 +124,9 @@ impl Snapshot {
     }
 
     /// One that is visible, as it is now.
-    pub fn pin(&self, id: RowId) -> FoundRow {
+    pub fn pin<'g>(&'g self, id: RowId, guard: &'g Guard) -> FoundRow<'g> {
         assert!(self.relation.has_row(id, &self.visible));
-        self.relation.row_at(id)
+        self.relation.row_at(id, guard)
     }
 
     /// The rows that have these values of the primary key, by the relation's index: without any writer's lock.
@@ -145,8 +145,8 @@ impl Snapshot {
     }
 
     /// As [`find`](Self::find), of one key, whose parts are in the order of the primary key.
-    pub fn find_one(&self, key: &[KeyPart<'_>]) -> Option<FoundRow> {
-        self.relation.find_row(key, &self.visible, &self.view)
+    pub fn find_one<'g>(&'g self, key: &[KeyPart<'_>], guard: &'g Guard) -> Option<FoundRow<'g>> {
+        self.relation.find_row(key, (&self.visible, &self.view), guard)
     }
 
     /// Who sees them.

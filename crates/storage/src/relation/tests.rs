@@ -276,8 +276,13 @@ impl UniqueIndex for Panics {
     ) {
         self.0.find(keys, rows, sees, out);
     }
-    fn find_one(&self, key: crate::index::OneKey<'_>, is_it: &mut dyn FnMut(RowId) -> bool) -> Option<RowId> {
-        self.0.find_one(key, is_it)
+    fn find_one(
+        &self,
+        key: crate::index::OneKey<'_>,
+        guard: &crate::Guard,
+        is_it: &mut dyn FnMut(RowId) -> bool,
+    ) -> Option<RowId> {
+        self.0.find_one(key, guard, is_it)
     }
     fn insert(
         &self,

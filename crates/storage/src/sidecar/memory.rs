@@ -1,57 +1,58 @@
 //! What windows take of a budget, and what is reserved for them: some more, so that not every change asks for it.
 
-use std::sync::atomic::{AtomicIsize, Ordering::Relaxed};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
 use base::memory::Reservation;
 use base::{Budget, Result};
 
-/// Bytes that are reserved beyond those that are used.
-const MORE: usize = 4096;
+use crate::lock::lock;
 
-/// See the module.
+/// Bytes that are reserved for a window beyond those that it uses.
+const MORE: usize = 1024;
+
+/// What is reserved for all windows.
 #[derive(Debug)]
-pub(super) struct Memory {
-    reserved: Mutex<Reservation>,
-    /// How much that is.
-    most: AtomicIsize,
-    used: AtomicIsize,
+pub(super) struct Memory(Mutex<Reservation>);
+
+/// What one of them uses, and what of it is its own. Both are looked at under the window's latch.
+#[derive(Debug, Default)]
+pub(super) struct Share {
+    used: usize,
+    reserved: usize,
 }
 
 impl Memory {
     pub(super) fn new(budget: &Budget) -> Result<Self> {
-        let reserved = Mutex::new(budget.reserve(0, "update")?);
-        Ok(Self { reserved, most: AtomicIsize::new(0), used: AtomicIsize::new(0) })
+        Ok(Self(Mutex::new(budget.reserve(0, "update")?)))
     }
 
-    fn reserved(&self) -> MutexGuard<'_, Reservation> {
-        self.reserved.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Exchanges what is reserved for a window.
+    fn exchange(&self, before: usize, after: usize) -> Result<()> {
+        let mut reserved = lock(&self.0);
+        let bytes = (reserved.bytes() + after).saturating_sub(before);
+        reserved.resize(bytes)
     }
+}
 
-    /// Reserves so much and some more.
-    fn reserve(&self, reserved: &mut Reservation) -> Result<()> {
-        let done = reserved.resize(self.used.load(Relaxed).max(0) as usize + MORE);
-        self.most.store(reserved.bytes() as isize, Relaxed);
-        done
+impl Share {
+    fn reserve(&mut self, bytes: usize, memory: &Memory) -> Result<()> {
+        memory.exchange(self.reserved, bytes)?;
+        self.reserved = bytes;
+        Ok(())
     }
 
     /// A change is about to take about so many bytes.
-    pub(super) fn charge(&self, bytes: usize) -> Result<()> {
-        let used = self.used.fetch_add(bytes as isize, Relaxed) + bytes as isize;
-        if used <= self.most.load(Relaxed) {
-            return Ok(());
-        }
-        self.reserve(&mut self.reserved()).inspect_err(|_| _ = self.used.fetch_sub(bytes as isize, Relaxed))
+    pub(super) fn charge(&mut self, bytes: usize, memory: &Memory) -> Result<()> {
+        let needed = self.used + bytes;
+        if needed <= self.reserved { Ok(()) } else { self.reserve(needed + MORE, memory) }
     }
 
-    /// What took `before` bytes takes `after`, of which `charged` are charged already.
-    pub(super) fn settle(&self, before: usize, after: usize, charged: usize) {
-        let more = after as isize - (before + charged) as isize;
-        let used = self.used.fetch_add(more, Relaxed) + more;
-        let most = self.most.load(Relaxed);
-        // What was estimated too low by little is not worth an error.
-        if used > most || used.max(0) + 4 * (MORE as isize) < most {
-            let _ = self.reserve(&mut self.reserved());
+    /// What took `before` bytes takes `after`.
+    pub(super) fn settle(&mut self, before: usize, after: usize, memory: &Memory) {
+        self.used = (self.used + after).saturating_sub(before);
+        if self.used > self.reserved || self.used + 4 * MORE < self.reserved {
+            // What was estimated too low by little is not worth an error.
+            let _ = self.reserve(self.used + MORE, memory);
         }
     }
 }

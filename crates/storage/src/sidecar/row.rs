@@ -4,7 +4,7 @@ use base::Result;
 use types::{Datum, Value};
 
 use super::version::{Before, Version};
-use super::{Changing, Patch, Sidecar};
+use super::{Changing, Patch, Sidecar, note};
 use crate::clock::View;
 use crate::row_set::RowSet;
 use crate::values::Values;
@@ -25,19 +25,17 @@ impl Sidecar {
         let each = |values: &[(usize, &Value)]| {
             values.iter().map(|(_, value)| 2 * (size_of::<Datum<'_>>() + of_text(value))).sum::<usize>()
         };
-        let estimate = size_of::<Version>() + values.map_or(0, each);
-        self.memory.charge(estimate)?;
         let mut window = match self.begin_change(number, &rows, view) {
             Ok(window) => window,
-            Err(refused) => {
-                self.memory.settle(0, 0, estimate);
-                return Ok(refused);
-            }
+            Err(refused) => return Ok(refused),
         };
+        window.share.charge(size_of::<Version>() + values.map_or(0, each), &self.memory)?;
+        let window = &mut *window;
         let (mut before, mut after) = (0, 0);
         let mut version = Version::new(stamp.clone(), statement);
         match values {
             None => {
+                note(&self.died, number);
                 window.dead.insert(row);
                 version.deleted = rows;
             }
@@ -59,7 +57,7 @@ impl Sidecar {
                 }
             }
         }
-        self.end_change(&mut window, version, view, (before, after, estimate));
+        self.end_change(window, version, view, (before, after));
         Ok(Changing::Done)
     }
 }

@@ -16,6 +16,7 @@ use super::validate::{self, Reads};
 use crate::clock::{Clock, Conflict, Recent, Stamp, Validates, View};
 use crate::index::{IndexDefinition, RowIndex};
 use crate::lock::{Seldom, lock};
+use crate::published::pin;
 use crate::relation::{Append, FoundRow, Refused, Relation, Snapshot, Strength, WindowRows};
 use crate::sidecar::NewValues;
 use crate::values::Values;
@@ -279,7 +280,7 @@ impl Transaction {
     /// Deletes rows, given by their ids in order, each once. After an error the statement has to be rolled back.
     pub fn delete(&self, relation: &Arc<Relation>, ids: &[RowId]) -> Result<()> {
         match ids {
-            [id] => self.change_row(relation, &relation.row_at(*id), None, &self.view())?,
+            [id] => self.change_row(relation, &relation.row_at(*id, &pin()), None, &self.view())?,
             ids => self.change(relation, ids, None)?,
         }
         self.note(relation, || ChangedRows::Deleted(ids.to_vec()));
@@ -308,14 +309,14 @@ impl Transaction {
 
     /// As [`update`](Self::update), of one row, to values of the attributes' types.
     pub fn update_row(&self, relation: &Arc<Relation>, id: RowId, values: &[(usize, &Value)]) -> Result<()> {
-        self.update_found(relation, &relation.row_at(id), values, &self.view())
+        self.update_found(relation, &relation.row_at(id, &pin()), values, &self.view())
     }
 
     /// The same for who sees this.
     pub(super) fn update_found(
         &self,
         relation: &Arc<Relation>,
-        row: &FoundRow,
+        row: &FoundRow<'_>,
         values: &[(usize, &Value)],
         view: &View,
     ) -> Result<()> {
@@ -327,7 +328,7 @@ impl Transaction {
     }
 
     /// As [`delete`](Self::delete), of one row.
-    pub(super) fn delete_found(&self, relation: &Arc<Relation>, row: &FoundRow, view: &View) -> Result<()> {
+    pub(super) fn delete_found(&self, relation: &Arc<Relation>, row: &FoundRow<'_>, view: &View) -> Result<()> {
         self.change_row(relation, row, None, view)?;
         self.note(relation, || ChangedRows::Deleted(vec![row.id()]));
         Ok(())
@@ -337,7 +338,7 @@ impl Transaction {
     fn change_row(
         &self,
         relation: &Arc<Relation>,
-        row: &FoundRow,
+        row: &FoundRow<'_>,
         values: Option<&[(usize, &Value)]>,
         view: &View,
     ) -> Result<()> {

@@ -11,6 +11,7 @@ use super::seen::Seen;
 use crate::clock::View;
 use crate::index::KeyPart;
 use crate::lock::lock;
+use crate::published::{Guard, pin};
 use crate::relation::{FoundRow, Relation};
 
 /// A relation, for a statement that looks at single rows of it.
@@ -19,6 +20,7 @@ pub struct Point<'t> {
     seen: MutexGuard<'t, Seen>,
     /// Which of the relations.
     number: usize,
+    guard: Guard,
 }
 
 impl Transaction {
@@ -44,7 +46,7 @@ impl Transaction {
                 seen.relations.len() - 1
             }
         };
-        Some(Point { transaction: self, seen, number })
+        Some(Point { transaction: self, seen, number, guard: pin() })
     }
 
     /// Its moment is another one, or none.
@@ -65,19 +67,19 @@ impl Point<'_> {
     }
 
     /// The row with these values of the primary key, in its order, if the statement sees one.
-    pub fn find(&self, key: &[KeyPart<'_>]) -> Option<FoundRow> {
+    pub fn find(&self, key: &[KeyPart<'_>]) -> Option<FoundRow<'_>> {
         let (relation, visible) = &self.seen.relations[self.number];
-        relation.find_row(key, visible, self.view())
+        relation.find_row(key, (visible, self.view()), &self.guard)
     }
 
     /// Gives a row that was found new values, of the attributes' types, which are not of keys. Checks NOT NULL. After an error the
     /// statement has to be rolled back.
-    pub fn update(&self, row: &FoundRow, values: &[(usize, &Value)]) -> Result<()> {
+    pub fn update(&self, row: &FoundRow<'_>, values: &[(usize, &Value)]) -> Result<()> {
         self.transaction.update_found(self.relation(), row, values, self.view())
     }
 
     /// Deletes a row that was found. After an error the statement has to be rolled back.
-    pub fn delete(&self, row: &FoundRow) -> Result<()> {
+    pub fn delete(&self, row: &FoundRow<'_>) -> Result<()> {
         self.transaction.delete_found(self.relation(), row, self.view())
     }
 }

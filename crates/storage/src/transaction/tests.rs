@@ -106,7 +106,7 @@ fn change_found(
 
 fn find(snapshot: &Snapshot, row: &[Value]) -> Option<RowId> {
     let Value::Int(key) = row[0] else { unreachable!("a key") };
-    snapshot.find_one(&[KeyPart::I64(key)]).map(|row| row.id())
+    snapshot.find_one(&[KeyPart::I64(key)], &crate::pin()).map(|row| row.id())
 }
 
 type State = BTreeMap<RowId, Vec<Value>>;

@@ -155,17 +155,18 @@ impl Access {
     }
 
     pub fn each<'r>(&self, run: &mut Run<'r>, out: Out<'_, 'r>) -> On {
+        let snapshot = &run.snapshots[self.table];
         if self.key.is_some() {
-            let found = self.find(run, |key| run.snapshots[self.table].find_one(key))?;
+            let guard = storage::pin();
+            let found = self.find(run, |key| snapshot.find_one(key, &guard))?;
             if let Some(reads) = run.reads {
-                self.note_found(reads, run.snapshots[self.table].relation(), found.as_ref(), run)?;
+                self.note_found(reads, snapshot.relation(), found.as_ref(), run)?;
             }
             let Some(row) = found else { return Some(true) };
             return self.show(Some(&row), self.is_told(), run, out);
         }
         let predicates = self.predicates(run)?;
         self.note(run, &predicates);
-        let snapshot = &run.snapshots[self.table];
         if self.is_any_enough
             && let Some(any) = snapshot.search_any(&predicates)
         {
@@ -187,8 +188,10 @@ impl Access {
         out: Out<'_, 'r>,
     ) -> On {
         let is_read = !self.to_read(is_told).0.is_empty();
+        let snapshot = &run.snapshots[self.table];
         for row in found {
-            let row = is_read.then(|| run.snapshots[self.table].pin(row));
+            let guard = storage::pin();
+            let row = is_read.then(|| snapshot.pin(row, &guard));
             if !self.show(row.as_ref(), is_told, run, out)? {
                 return Some(false);
             }
@@ -197,7 +200,7 @@ impl Access {
     }
 
     /// Shows a row; none: nothing of it is read.
-    fn show<'r>(&self, row: Option<&FoundRow>, is_told: bool, run: &mut Run<'r>, out: Out<'_, 'r>) -> On {
+    fn show<'r>(&self, row: Option<&FoundRow<'_>>, is_told: bool, run: &mut Run<'r>, out: Out<'_, 'r>) -> On {
         run.look()?;
         let Run { snapshots, frame, .. } = &mut *run;
         let is_it = self.read(row, snapshots[self.table].view(), is_told, frame)?;
@@ -206,7 +209,7 @@ impl Access {
     }
 
     /// Puts what is read of a row into the frame, and says whether it is one that is asked for.
-    pub fn read(&self, row: Option<&FoundRow>, view: &View, is_told: bool, frame: &mut Frame<'_>) -> Option<bool> {
+    pub fn read(&self, row: Option<&FoundRow<'_>>, view: &View, is_told: bool, frame: &mut Frame<'_>) -> Option<bool> {
         let (read, predicates) = self.to_read(is_told);
         if let Some(row) = row {
             let mut places = read.iter().map(|(_, place)| *place);
@@ -221,7 +224,7 @@ impl Access {
         &self,
         reads: &Reads,
         relation: &Arc<Relation>,
-        found: Option<&FoundRow>,
+        found: Option<&FoundRow<'_>>,
         frame: &Frame<'_>,
     ) -> Option<()> {
         match found {

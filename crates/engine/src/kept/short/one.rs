@@ -14,10 +14,11 @@ use super::{Given, Row, Short, Step};
 /// A run of such a plan.
 pub(crate) struct OneRow<'t> {
     frame: Frame<'t>,
-    point: Option<Point<'t>>,
+    /// Of the relation that it reads.
+    point: Option<&'t Point<'t>>,
     transaction: &'t Transaction,
     /// Where the row was found.
-    found: Option<FoundRow>,
+    found: Option<FoundRow<'t>>,
 }
 
 impl Short {
@@ -31,21 +32,25 @@ impl Short {
         self.is_of_one
     }
 
-    /// A run in a transaction, in which nothing has happened yet; none: it has to be run in another way. `spare` was the memory of
-    /// another run.
+    /// Of the relation that it reads, if it reads one; none: it has to be run in another way.
+    pub fn point<'t>(&self, transaction: &'t Transaction) -> Option<Option<Point<'t>>> {
+        Some(match self.relations.first().filter(|_| self.is_of_one) {
+            Some(relation) => Some(transaction.point(relation)?),
+            None => None,
+        })
+    }
+
+    /// A run in a transaction by its [point](Self::point), in which nothing has happened yet; none: it has to be run in another way.
+    /// `spare` was the memory of another run.
     pub fn one<'t>(
         &self,
         arguments: Given<'t>,
-        transaction: &'t Transaction,
+        (transaction, point): (&'t Transaction, Option<&'t Point<'t>>),
         spare: &mut Vec<Value>,
     ) -> Option<OneRow<'t>> {
         if !self.is_of_one || arguments.len() != self.arguments {
             return None;
         }
-        let point = match self.relations.first() {
-            Some(relation) => Some(transaction.point(relation)?),
-            None => None,
-        };
         let frame = Frame::new(arguments, self.places, std::mem::take(spare));
         Some(OneRow { frame, point, transaction, found: None })
     }
@@ -77,8 +82,8 @@ impl Short {
 
 impl<'t> OneRow<'t> {
     /// The row, where it was found.
-    pub fn found(&self) -> Option<(&Point<'t>, &FoundRow)> {
-        self.point.as_ref().zip(self.found.as_ref())
+    pub fn found(&self) -> Option<(&'t Point<'t>, FoundRow<'t>)> {
+        self.point.zip(self.found)
     }
 
     /// Its memory, for another run.
@@ -96,7 +101,7 @@ impl Step {
                 Some(true)
             }
             Self::Scan(access) => {
-                let point = run.point.as_ref()?;
+                let point = run.point?;
                 let found = access.find(&run.frame, |key| point.find(key))?;
                 run.transaction
                     .note_reads(|reads| access.note_found(reads, point.relation(), found.as_ref(), &run.frame))?;

@@ -11,7 +11,7 @@ use super::{Commit, Refused};
 use crate::RowId;
 use crate::clock::{Conflict, Stamp};
 use crate::index::{IndexDefinition, KeyPart, Keys, Liveness, OneKey, Taken};
-use crate::lock::lock;
+use crate::lock::{lock, lock_soon};
 use crate::open::Appended;
 use crate::relation::Relation;
 use crate::relation::zone::owned;
@@ -73,7 +73,7 @@ impl Commit {
         if relation.index.is_none() && !relation.is_indexed() {
             return Ok(());
         }
-        let _keys = lock(&relation.keys);
+        let _keys = lock_soon(&relation.keys);
         let alive = |row| relation.liveness(row, Some(stamp));
         if let Some(Taken { by, liveness, .. }) = self.enter_primary(relation, id, row, &alive)? {
             return Err(refused(relation, &relation.key(), row, (by, liveness), stamp));
