@@ -82,6 +82,8 @@ pub(crate) struct Environment {
     pub calls: usize,
     /// How many of these are triggers' functions.
     pub trigger_depth: usize,
+    /// What keys have done to other rows, as long as others are still looked after.
+    pub left: Option<crate::aftermath::Left>,
     /// CALLs with parameters that it has run ([`KnownCall`](crate::kept::calls::KnownCall)), by their texts.
     pub known_calls: HashMap<String, Arc<dyn Any + Send + Sync>>,
     /// Other texts that it has run lately.
@@ -97,6 +99,7 @@ impl Environment {
         let (block, calls, trigger_depth) = (self.block.clone(), self.calls, self.trigger_depth);
         let result = base::panics::catch(|| run(self)).unwrap_or_else(|panic| {
             (self.block, self.calls, self.trigger_depth, self.given) = (block, calls, trigger_depth, None);
+            self.left = None;
             self.block.iter().for_each(|block| block.fail());
             Err(panicked(&panic))
         });
@@ -147,6 +150,7 @@ impl Environment {
             known_calls,
             texts: KnownTexts::default(),
             calls,
+            left: None,
             trigger_depth: 0,
             given,
         }

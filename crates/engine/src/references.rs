@@ -84,8 +84,15 @@ pub(crate) fn of_effects(
         if referenced.table.ignores_references {
             continue;
         }
+        let mut references = Vec::new();
         for (schema, name, key) in catalog.references_to(referenced.schema, referenced.name) {
-            let TableEntry::Table(referencing) = catalog.lookup(Some(schema), name)? else { continue };
+            if let TableEntry::Table(referencing) = catalog.lookup(Some(schema), name)? {
+                references.push((schema, name, key, referencing));
+            }
+        }
+        // In the order in which they were made, as a rule.
+        references.sort_by_key(|(.., referencing)| referencing.relation.number());
+        for (schema, name, key, referencing) in references {
             let refuses = match &effect.rows {
                 ChangedRows::Deleted(_) => key.on_delete == Action::Refuse,
                 ChangedRows::Replaced(..) => key.on_update == Action::Refuse,

@@ -6,7 +6,7 @@ use types::ops::{date, decimal, map, numeric, structure};
 use types::{SqlType, StructField, Value};
 
 use super::{Call, Scalar, first, over, rule};
-use crate::Parameter::{Any, Array, BigInt, Bool, Text};
+use crate::Parameter::{Array, BigInt, Bool, Text};
 
 /// Structs with a field for each list.
 const ZIPPED: fn(&[SqlType], &[Option<i64>]) -> SqlType = |types, _| {
@@ -126,12 +126,12 @@ pub(super) const ROWS: &[Scalar] = &[
         "list_zip",
         &["list_zip", "array_zip"],
         &[
-            rule(&[Any], ZIPPED),
-            rule(&[Any, Any], ZIPPED),
-            rule(&[Any, Any, Bool], ZIPPED),
-            rule(&[Any, Any, Any], ZIPPED),
-            rule(&[Any, Any, Any, Bool], ZIPPED),
-            rule(&[Any, Any, Any, Any], ZIPPED),
+            rule(&[Array], ZIPPED),
+            rule(&[Array, Array], ZIPPED),
+            rule(&[Array, Array, Bool], ZIPPED),
+            rule(&[Array, Array, Array], ZIPPED),
+            rule(&[Array, Array, Array, Bool], ZIPPED),
+            rule(&[Array, Array, Array, Array], ZIPPED),
         ],
         zip,
         "Structs of the elements of lists with one number, as many as the longest has; or the shortest, if the last argument is true.",

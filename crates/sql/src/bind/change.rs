@@ -226,7 +226,8 @@ impl Binder<'_> {
         output.extend(attributes.iter().map(|&attribute| row[attribute].clone()));
         let mut fields = None;
         if let Some(returning) = returning {
-            let bound = self.returning(node, &row[..table.fields.len()], returning)?;
+            let declared = self.as_declared(node, &row, &table)?;
+            let bound = self.returning(declared.node, &declared.output, returning)?;
             node = bound.node;
             fields = Some(bound.output.iter().map(|o| self.field_of(o)).collect());
             output.extend(bound.output);

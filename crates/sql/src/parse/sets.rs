@@ -73,7 +73,51 @@ pub(super) fn carry(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
         out.push(token);
         last = [last[1].take(), Some(seen)];
     }
-    without_empty_arguments(out)
+    enclosed(without_empty_arguments(out))
+}
+
+/// Each element of sets that begins with a parenthesis and goes on behind it, which the parser takes for a list of keys, in parentheses
+/// of its own.
+fn enclosed(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+    let visible: Vec<usize> = (0..tokens.len()).filter(|&i| !matches!(tokens[i].token, Token::Whitespace(_))).collect();
+    let token = |at: usize| &tokens[visible[at]].token;
+    let has_sets = |word: &Token| is_sets(word) || matches!(keyword(word), Some(Keyword::ROLLUP | Keyword::CUBE));
+    // For each open parenthesis: whether it is that of sets, where its element begins, and whether that goes on behind a parenthesis.
+    let mut open: Vec<(bool, usize, bool)> = Vec::new();
+    let mut marks: Vec<(usize, Token)> = Vec::new();
+    for at in 0..visible.len() {
+        let ends = matches!(token(at), Token::Comma | Token::RParen);
+        if let Some((true, begin, goes_on)) = open.last_mut() {
+            if ends && *goes_on {
+                marks.extend([(visible[*begin], Token::LParen), (visible[at], Token::RParen)]);
+            }
+            let follows = at > *begin && *token(*begin) == Token::LParen && *token(at - 1) == Token::RParen;
+            *goes_on = !ends && (*goes_on || follows);
+            if ends {
+                *begin = at + 1;
+            }
+        }
+        match token(at) {
+            Token::LParen => open.push((at > 0 && has_sets(token(at - 1)), at + 1, false)),
+            Token::RParen => {
+                open.pop();
+            }
+            _ => {}
+        }
+    }
+    if marks.is_empty() {
+        return tokens;
+    }
+    marks.sort_by_key(|(at, _)| *at);
+    let mut marks = marks.into_iter().peekable();
+    let mut out = Vec::with_capacity(tokens.len());
+    for (at, token) in tokens.into_iter().enumerate() {
+        while let Some((_, mark)) = marks.next_if(|(place, _)| *place == at) {
+            out.push(TokenWithSpan::new(mark, token.span));
+        }
+        out.push(token);
+    }
+    out
 }
 
 /// Each `()` among the arguments of inner GROUPING SETS becomes the set without keys.

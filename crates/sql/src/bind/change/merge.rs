@@ -395,7 +395,8 @@ impl Binder<'_> {
         let mut returned = Vec::new();
         if let Some(items) = returning {
             let action = self.plan.reference(action_column);
-            let bound = self.returning_merged(node, action, &output[..table.fields.len()], &columns, items)?;
+            let declared = self.as_declared(node, &output, &table)?;
+            let bound = self.returning_merged(declared.node, action, &declared.output, &columns, items)?;
             fields = Some(bound.output.iter().map(|o| self.field_of(o)).collect());
             (node, returned) = (bound.node, bound.output);
         }

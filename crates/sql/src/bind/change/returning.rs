@@ -7,6 +7,8 @@ use sqlparser::ast;
 use sqlparser::parser::Parser;
 use types::{SqlType, Value};
 
+use crate::Table;
+use crate::bind::coerce::cast_to;
 use crate::bind::scope::{Clause, Level, Relation, Scope, ScopeColumn};
 use crate::bind::{Binder, Bound, Output};
 use crate::change_action;
@@ -103,6 +105,26 @@ impl Binder<'_> {
         let kind = ExprKind::Case { branches, otherwise: Box::new(text("UPDATE")) };
         level.merge_action = Some(Expr::new(kind, SqlType::Text));
         self.returned(node, items, old, new)
+    }
+
+    /// The columns of rows that are written, for whoever is given them back: texts of the attributes' types, as they are read later.
+    pub(in crate::bind) fn as_declared(&mut self, node: Node, row: &[Output], table: &Table) -> Result<Bound> {
+        let mut output = row[..table.fields.len()].to_vec();
+        let mut computed = Vec::new();
+        for (output, field) in output.iter_mut().zip(&table.fields) {
+            let value = self.plan.reference(output.column);
+            if value.sql_type != field.sql_type && value.sql_type.is_string() && field.sql_type.is_string() {
+                let value = cast_to(value, field.sql_type)?;
+                let column = self.plan.column_for(&field.name, &value);
+                computed.push((column, value));
+                output.column = column;
+            }
+        }
+        let node = match computed.is_empty() {
+            true => node,
+            false => Node::new(Op::Map { input: Box::new(node), columns: computed }),
+        };
+        Ok(Bound { node, output })
     }
 
     /// Rows that are not there: all NULL.

@@ -7,6 +7,7 @@
 mod abbreviations;
 
 use std::cell::RefCell;
+use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
 
@@ -35,6 +36,8 @@ enum Rule {
     Named(TimeZone),
 }
 
+/// So many zones are kept by a thread that were found last.
+const KEPT: usize = 4;
 /// Seconds of 400 years, after which the calendar repeats itself.
 const CYCLE: i64 = 146_097 * 86_400;
 /// 9998-01-01: before it the database knows all zones.
@@ -119,15 +122,19 @@ impl Zone {
         Some(Self::fixed(name.to_owned(), (-west / SECOND) as i32))
     }
 
-    /// Calls `work` with the zone that [`find_abbreviated`](Self::find_abbreviated) finds; the last one of a thread is kept.
+    /// Calls `work` with the zone that [`find_abbreviated`](Self::find_abbreviated) finds; the last few of a thread are kept, as an
+    /// expression may go from one to another.
     pub fn with<T>(name: &str, work: impl FnOnce(&Self) -> Result<T>) -> Result<T> {
-        thread_local!(static LAST: RefCell<Option<(String, Zone)>> = const { RefCell::new(None) });
-        let known = LAST.with_borrow(|last| last.as_ref().filter(|(n, _)| n == name).map(|(_, zone)| zone.clone()));
+        thread_local!(static LAST: RefCell<VecDeque<(String, Zone)>> = const { RefCell::new(VecDeque::new()) });
+        let known = LAST.with_borrow(|last| last.iter().find(|(n, _)| n == name).map(|(_, zone)| zone.clone()));
         let zone = match known {
             Some(zone) => zone,
             None => {
                 let zone = Self::find_abbreviated(name)?;
-                LAST.set(Some((name.to_owned(), zone.clone())));
+                LAST.with_borrow_mut(|last| {
+                    last.truncate(KEPT - 1);
+                    last.push_front((name.to_owned(), zone.clone()));
+                });
                 zone
             }
         };
