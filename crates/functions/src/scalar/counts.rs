@@ -6,7 +6,7 @@ use types::ops::{date, decimal, map, numeric, structure};
 use types::{SqlType, StructField, Value};
 
 use super::{Call, Scalar, first, over, rule};
-use crate::Parameter::{Array, BigInt, Bool, Text};
+use crate::Parameter::{Any, Array, BigInt, Bool, Text};
 
 /// Structs with a field for each list.
 const ZIPPED: fn(&[SqlType], &[Option<i64>]) -> SqlType = |types, _| {
@@ -126,12 +126,12 @@ pub(super) const ROWS: &[Scalar] = &[
         "list_zip",
         &["list_zip", "array_zip"],
         &[
-            rule(&[Array], ZIPPED),
-            rule(&[Array, Array], ZIPPED),
-            rule(&[Array, Array, Bool], ZIPPED),
-            rule(&[Array, Array, Array], ZIPPED),
-            rule(&[Array, Array, Array, Bool], ZIPPED),
-            rule(&[Array, Array, Array, Array], ZIPPED),
+            rule(&[Any], ZIPPED),
+            rule(&[Any, Any], ZIPPED),
+            rule(&[Any, Any, Bool], ZIPPED),
+            rule(&[Any, Any, Any], ZIPPED),
+            rule(&[Any, Any, Any, Bool], ZIPPED),
+            rule(&[Any, Any, Any, Any], ZIPPED),
         ],
         zip,
         "Structs of the elements of lists with one number, as many as the longest has; or the shortest, if the last argument is true.",
@@ -215,13 +215,16 @@ fn counts(c: &Call<'_>) -> Result<Vec<(Value, i64)>> {
 
 fn zip(c: &Call<'_>) -> Result<Value> {
     let is_cut = matches!(c.values.last(), Some(Value::Bool(true)));
-    let count = c.types.iter().filter(|list| list.is_array()).count();
+    let is_list = |(at, of): (usize, &SqlType)| {
+        of.is_array() || *of == SqlType::Null || *of == SqlType::Bool && at > 0 && at + 1 == c.types.len()
+    };
     let Some(entry) = c.result.element() else { return c.wrong() };
-    let Some(of) = entry.structure().filter(|of| of.fields.len() == count && count > 0) else {
+    let of = entry.structure().filter(|of| !of.fields.is_empty() && c.types.iter().enumerate().all(is_list));
+    let Some(of) = of else {
         return Err(Error::new(SqlState::DATATYPE_MISMATCH, "list_zip takes lists"));
     };
-    let mut lists = Vec::with_capacity(count);
-    for at in 0..count {
+    let mut lists = Vec::with_capacity(of.fields.len());
+    for at in (0..c.types.len()).filter(|at| c.types[*at].is_array()) {
         let (list, element) = c.array(at)?;
         lists.push(Elements::new(list, element));
     }
