@@ -149,7 +149,8 @@ impl ParquetFile {
                         "column \"{}\" is of type {} in \"{}\", but of type {} in \"{first}\"",
                         field.name, self.footer.fields[at].sql_type, self.name, field.sql_type
                     ),
-                ));
+                )
+                .hint("union_by_name = true reads both as a type that has the values of both"));
             }
             self.columns.push(at);
         }

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use base::{Error, Result, SqlState};
 use functions::common_type;
 use plan::{Compare, Expr, ExprKind};
+use types::ops::array;
 use types::ops::cast::{assign_value_in, can_cast, cast_value_in};
 use types::ops::decimal;
 use types::{SqlType, Value};
@@ -57,7 +58,7 @@ pub(super) fn digits(value: i128) -> u8 {
     value.unsigned_abs().checked_ilog10().map_or(1, |d| d as u8 + 1)
 }
 
-/// Whether it is a list without elements whose type is still open.
+/// Whether it is a list without elements, or of NULLs, whose type is still open.
 pub(super) fn is_open_list(expr: &Expr) -> bool {
     expr.sql_type.is_open_list() && matches!(expr.kind, ExprKind::Const(_))
 }
@@ -94,9 +95,8 @@ pub(in crate::bind) fn cast_to(expr: Expr, to: SqlType) -> Result<Expr> {
             return Ok(Expr::constant(Value::Null, to).at(position));
         }
         if expr.sql_type.is_open_list() {
-            // What has no elements lies in memory as one of any type.
             return match to.dimensions() >= expr.sql_type.dimensions() {
-                true => Ok(Expr::constant(value.clone(), to).at(position)),
+                true => Ok(Expr::constant(retyped(value, expr.sql_type, to)?, to).at(position)),
                 false => cast_to(known(expr), to),
             };
         }
@@ -134,9 +134,19 @@ pub(in crate::bind) fn convert(expr: Expr, to: SqlType) -> Result<Expr> {
 pub(in crate::bind) fn known(expr: Expr) -> Expr {
     match expr.sql_type {
         SqlType::Null => cast_to(expr, SqlType::Text).expect("everything untyped is a text"),
+        open if is_open_list(&expr) => cast_to(expr, open.closed()).expect("NULLs and lists of them are of any type"),
         open if open.is_open_list() => Expr { sql_type: open.closed(), ..expr },
         _ => expr,
     }
+}
+
+/// A list without elements other than NULL and such lists, as one of another type.
+fn retyped(value: &Value, from: SqlType, to: SqlType) -> Result<Value> {
+    let (Value::Str(form), Some(from), Some(to)) = (value, from.element(), to.element()) else {
+        return Ok(value.clone());
+    };
+    let elements = array::Elements::new(form, from).map(|element| retyped(&element, from, to));
+    array::encode(&elements.collect::<Result<Vec<_>>>()?, to)
 }
 
 /// A list of nothing as one of integers, anything else as it is.

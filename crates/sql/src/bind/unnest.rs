@@ -7,7 +7,7 @@ use plan::{ColumnId, ColumnInfo, Compare, Expr, ExprKind, Node, Op, array_elemen
 use sqlparser::ast::{self, FunctionArg, FunctionArgExpr, TableAlias};
 use types::{SqlType, Value};
 
-use super::coerce::{cast_to, is_untyped};
+use super::coerce::{cast_to, closed, is_untyped};
 use super::expr::{call, parts_of_text, paths_of};
 use super::from::{FromItem, one_row};
 use super::group::keys::same;
@@ -218,9 +218,7 @@ impl Binder<'_> {
     pub(super) fn arrays_of(&mut self, name: &str, arguments: &[ast::Expr]) -> Result<Vec<Expr>> {
         let position = arguments.first().and_then(|a| self.text.start(a));
         let mut bound = arguments.iter().map(|a| self.expr(a)).collect::<Result<Vec<_>>>()?;
-        for open in bound.iter_mut().filter(|list| list.sql_type.is_open_list()) {
-            open.sql_type = open.sql_type.closed();
-        }
+        bound = bound.into_iter().map(closed).collect();
         let types = || bound.iter().map(|e| e.sql_type.to_string()).collect::<Vec<_>>().join(", ");
         match name {
             "unnest" => {

@@ -32,6 +32,13 @@ impl Binder<'_> {
             None if bound.is_empty() && !array.named => {
                 return Ok(Expr::constant(Value::str(""), SqlType::array_of(SqlType::Null)));
             }
+            // And so does one of NULLs.
+            None if !array.named
+                && bound.iter().all(|e| is_untyped(e) && matches!(e.kind, ExprKind::Const(Value::Null))) =>
+            {
+                let values = bound.iter().map(|_| &Value::Null);
+                return Ok(Expr::constant(array::encode(values, SqlType::Null)?, SqlType::array_of(SqlType::Null)));
+            }
             None if bound.is_empty() => {
                 let message = "cannot determine type of empty array";
                 return Err(Error::new(SqlState("42P18"), message)
