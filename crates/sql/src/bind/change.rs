@@ -227,7 +227,7 @@ impl Binder<'_> {
         let mut fields = None;
         if let Some(returning) = returning {
             let declared = self.as_declared(node, &row, &table)?;
-            let bound = self.returning(declared.node, &declared.output, returning)?;
+            let bound = self.returning(declared, &table, returning)?;
             node = bound.node;
             fields = Some(bound.output.iter().map(|o| self.field_of(o)).collect());
             output.extend(bound.output);

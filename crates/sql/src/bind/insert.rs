@@ -135,8 +135,8 @@ impl Binder<'_> {
         let alias = insert.table_alias.as_ref().map_or_else(|| shown_name(insert, &name), |alias| fold(&alias.alias));
         let Bound { node, output } = bound;
         let declared = self.as_declared(node, &output, &table)?;
-        let named = self.names_of_row(&table, &declared.output);
-        let returned = self.returning_inserted(declared.node, &alias, &declared.output, named, items)?;
+        let (node, named) = self.shown_row(declared.node, &table, &declared.output)?;
+        let returned = self.returning_inserted(node, &alias, &declared.output, named, items)?;
         let fields = returned.output.iter().map(|o| self.field_of(o)).collect();
         let attributes = (0..output.len()).collect();
         let output = output.into_iter().chain(returned.output).collect();

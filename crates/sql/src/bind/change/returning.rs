@@ -33,9 +33,23 @@ pub(super) struct Returning<'a> {
 
 impl Binder<'_> {
     /// The items over the row that is written, in the place of the table's own columns in the scope of the level.
-    pub(super) fn returning(&mut self, node: Node, row: &[Output], returning: Returning<'_>) -> Result<Bound> {
+    pub(super) fn returning(&mut self, row: Bound, table: &Table, returning: Returning<'_>) -> Result<Bound> {
         let Returning { items, columns, versions } = returning;
-        let scope = std::mem::take(&mut self.names.level().scope);
+        let Bound { mut node, output } = row;
+        let row = output.as_slice();
+        let mut scope = std::mem::take(&mut self.names.level().scope);
+        if table.view.is_some() && versions == Versions::Both {
+            // What the view computes is computed of the rows as they are.
+            let is_shown = |relation: &&Relation| relation.columns.iter().any(|c| columns.contains(&c.column));
+            let before: Vec<ColumnId> =
+                scope.relations.iter().find(is_shown).into_iter().flat_map(|r| &r.columns).map(|c| c.column).collect();
+            let (with_shown, after) = self.shown_row(node, table, row)?;
+            node = with_shown;
+            let pairs = before.iter().zip(after).filter(|(before, _)| !columns.contains(before));
+            let (before, after): (Vec<ColumnId>, Vec<Output>) =
+                pairs.map(|(before, c)| (*before, Output { name: c.name, column: c.column, literal: None })).unzip();
+            scope = scope.with_columns(&before, &after);
+        }
         self.names.level().scope = scope.with_columns(columns, row);
         let named = |&column: &ColumnId, output: &Output| ScopeColumn { name: output.name.clone(), column };
         let old = columns.iter().zip(row).map(|(column, output)| named(column, output)).collect();

@@ -282,6 +282,22 @@ impl Binder<'_> {
         Ok(Bound { node, output })
     }
 
+    /// The rows with what the view computes of them, and the names by which RETURNING knows their columns.
+    pub(in crate::bind) fn shown_row(
+        &mut self,
+        mut node: Node,
+        table: &Table,
+        row: &[Output],
+    ) -> Result<(Node, Vec<ScopeColumn>)> {
+        let Some(view) = &table.view else { return Ok((node, self.names_of_row(table, row))) };
+        let columns: Vec<ColumnId> = row.iter().map(|output| output.column).collect();
+        let mut scope = named(table, &columns);
+        for level in &view.levels {
+            (node, scope) = self.columns_of_level(node, level, scope)?;
+        }
+        Ok((node, scope))
+    }
+
     /// The names by which RETURNING knows the columns of a row.
     pub(in crate::bind) fn names_of_row(&self, table: &Table, row: &[Output]) -> Vec<ScopeColumn> {
         let named = |name: &str, column| ScopeColumn { name: name.to_owned(), column };
