@@ -47,6 +47,7 @@ mod routine;
 mod routine_rows;
 pub mod rows;
 mod samples;
+mod sequences;
 mod series;
 mod session;
 mod settings;

@@ -18,6 +18,7 @@ use storage::{Relation, RowId, Snapshot, Transaction};
 use crate::call::Call;
 use crate::control::{ConcurrencyControl, Control, Needs, Turn};
 use crate::deferred::{Deferred, Modes};
+use crate::sequences::Altered;
 use crate::settings::{Setting, Settings, Told};
 
 /// 25P02.
@@ -51,6 +52,8 @@ pub(crate) struct Block {
     dropped: Mutex<Vec<String>>,
     /// What it has put off to its end.
     deferred: Mutex<Deferred>,
+    /// Sequences that it has declared anew.
+    altered: Mutex<Altered>,
     /// What its statement has done to tables with triggers, of which these are still to hear.
     fired: Mutex<Vec<Fires>>,
     /// If its statement has a WITH that changes data: the rows that its parts have changed.
@@ -142,6 +145,7 @@ impl Block {
             local: Mutex::default(),
             dropped: Mutex::default(),
             deferred: Mutex::default(),
+            altered: Mutex::default(),
             fired: Mutex::default(),
             changed_by_parts: Mutex::default(),
             control,
@@ -257,6 +261,11 @@ impl Block {
     /// What the session's settings were when it began; none if it is of one statement.
     pub fn settings_then(&self) -> Option<(Settings, Told)> {
         self.settings_then.clone()
+    }
+
+    /// Sequences that it has declared anew.
+    pub fn altered(&self) -> std::sync::MutexGuard<'_, Altered> {
+        self.altered.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// What it has put off to its end.
@@ -412,6 +421,7 @@ impl Block {
     pub fn roll_back(&self) {
         self.rolled_back.store(true, Ordering::Relaxed);
         self.transaction.roll_back();
+        self.altered().take_back(0);
         self.goes();
     }
 
@@ -439,6 +449,7 @@ impl Block {
         let at = savepoints.iter().rposition(|known| known.name == name).ok_or_else(|| no_savepoint(name))?;
         savepoints.truncate(at + 1);
         self.transaction.roll_back_to(savepoints[at].first)?;
+        self.altered().take_back(savepoints[at].first);
         let mut deferred = self.deferred();
         deferred.forget_from(savepoints[at].first);
         deferred.modes = savepoints[at].modes.clone();
@@ -493,6 +504,7 @@ impl Block {
         }
         self.transaction.roll_back_to(first)?;
         self.deferred().forget_from(first);
+        self.altered().take_back(first);
         self.restore(definitions);
         let waited = blocked.map_or(Ok(()), |other| self.wait_for_blocker(&other, call));
         if begins {

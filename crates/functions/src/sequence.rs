@@ -47,8 +47,9 @@ pub struct Sequence {
     state: Mutex<State>,
 }
 
+/// What a sequence is declared as, and how far it has come.
 #[derive(Clone, Debug)]
-struct State {
+pub struct State {
     name: String,
     shape: Shape,
     last: i64,
@@ -139,13 +140,20 @@ impl Sequence {
         lock(&self.state).name = name.to_owned();
     }
 
-    /// Declares it anew; with a value, it begins again there. 22023 if its last value is outside then.
-    pub fn alter(&self, shape: Shape, restart: Option<i64>) -> Result<()> {
+    /// Declares it anew; with a value, it begins again there. Returns what it was. 22023 if its last value is outside then.
+    pub fn alter(&self, shape: Shape, restart: Option<i64>) -> Result<State> {
         let mut state = lock(&self.state);
+        let before = state.clone();
         let (last, is_called) = restart.map_or((state.last, state.is_called), |value| (value, false));
         check_bounds("RESTART value", last, &shape)?;
         (state.shape, state.last, state.is_called) = (shape, last, is_called);
-        Ok(())
+        Ok(before)
+    }
+
+    /// It is again what it was, but for its name.
+    pub fn restore(&self, before: State) {
+        let mut state = lock(&self.state);
+        (state.shape, state.last, state.is_called) = (before.shape, before.last, before.is_called);
     }
 
     fn numbered(number: i64) -> Result<Arc<Self>> {

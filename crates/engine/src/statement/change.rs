@@ -17,6 +17,7 @@ use storage::index::Keys;
 use storage::{ChunkReader, Relation, RowId};
 use types::{Chunk, Column, ColumnBuilder, FreeRows, SqlType};
 
+use super::definition::declare_anew;
 use super::load::{Ran, run_to};
 use super::rows_tag;
 use crate::environment::Environment;
@@ -101,7 +102,7 @@ pub(super) fn truncate(environment: &mut Environment, changes: Vec<Change>) -> R
     Ok(QueryResult::done(crate::result::Tag::Done(tag_of(&ChangeKind::Truncate))))
 }
 
-/// The sequences of a table's columns begin again. They do so at once, as `setval` does, not when the transaction ends.
+/// The sequences of a table's columns begin again: at once, but not if the transaction is rolled back.
 fn restart_sequences(environment: &Environment, table: &ObjectName) -> Result<()> {
     let table = environment.located(table);
     let catalog = environment.catalog();
@@ -110,7 +111,7 @@ fn restart_sequences(environment: &Environment, table: &ObjectName) -> Result<()
         if entry.owner.as_ref().is_some_and(|owner| owner.schema == schema && owner.table == table.name) {
             let shape = entry.sequence.shape();
             let start = shape.start;
-            entry.sequence.alter(shape, Some(start))?;
+            declare_anew(environment, &entry.sequence, shape, Some(start))?;
         }
     }
     Ok(())

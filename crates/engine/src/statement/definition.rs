@@ -237,6 +237,19 @@ pub(super) fn create_sequence(
     Ok(QueryResult::done(Tag::Done("CREATE SEQUENCE")))
 }
 
+/// Declares a sequence anew; with a value, it begins again there: not if the transaction is rolled back.
+pub(super) fn declare_anew(
+    environment: &Environment,
+    sequence: &Arc<Sequence>,
+    shape: Shape,
+    restart: Option<i64>,
+) -> Result<()> {
+    match &environment.block {
+        Some(block) => block.altered().alter(block.transaction.statement(), sequence, shape, restart),
+        None => sequence.alter(shape, restart).map(|_| ()),
+    }
+}
+
 pub(super) fn alter_sequence(
     environment: &Environment,
     name: &ObjectName,
@@ -253,7 +266,7 @@ pub(super) fn alter_sequence(
         SequenceChange::Schema(to) => catalog.move_sequence(full, &to),
         SequenceChange::Shape(shape, restart, owner) => {
             let owned = owner.map_or(Ok(()), |owner| catalog.own_sequence(full, owner));
-            owned.and_then(|()| sequence.alter(shape, restart))
+            owned.and_then(|()| declare_anew(environment, &sequence, shape, restart))
         }
     };
     changed.map_err(|e| e.at(name.position))?;

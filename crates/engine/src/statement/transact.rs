@@ -177,6 +177,7 @@ pub(crate) fn commit(environment: &Environment, block: &Block) -> Result<()> {
             relations
         }
     };
+    block.altered().keep();
     block.goes();
     relations.iter().for_each(|relation| freeze_behind(&environment.database.0, relation));
     Ok(())
