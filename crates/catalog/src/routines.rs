@@ -133,6 +133,8 @@ pub struct RoutineParameter {
     pub domain: Option<Name>,
     /// What is given if a call gives nothing, as SQL.
     pub default: Option<String>,
+    /// Whether it is an array of all that a call gives from here on.
+    pub is_variadic: bool,
 }
 
 /// What a function gives back.
@@ -175,6 +177,8 @@ pub struct Routine {
     pub volatility: Volatility,
     /// Whether a NULL among what it is given makes it NULL without a call.
     pub is_strict: bool,
+    /// Settings of the session while it runs: names, and values as SET has them.
+    pub settings: Vec<(String, String)>,
     /// Its body.
     pub body: String,
 }

@@ -51,6 +51,7 @@ pub fn system_trigger(name: &str) -> Option<Arc<Routine>> {
             language: Language::Procedural,
             volatility: Volatility::Volatile,
             is_strict: false,
+            settings: Vec::new(),
             body: body.to_owned(),
         })
     };

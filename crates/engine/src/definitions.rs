@@ -452,6 +452,9 @@ fn create_routine(name: &str, routine: &Routine) -> String {
         if matches!(p.mode, Mode::Out | Mode::InOut) {
             words.push(p.mode.name().to_owned());
         }
+        if p.is_variadic {
+            words.push("VARIADIC".to_owned());
+        }
         words.extend(p.name.as_deref().map(quoted));
         words.push(type_of(p.domain.as_ref(), p.sql_type));
         words.extend(p.default.as_ref().map(|default| format!("DEFAULT {default}")));
@@ -482,8 +485,21 @@ fn create_routine(name: &str, routine: &Routine) -> String {
         Volatility::Volatile => String::new(),
         other => format!(" {}", other.name()),
     };
-    let body = &routine.body;
-    format!("CREATE {kind} {name}({}){returns} LANGUAGE {language}{volatility}{strict} AS {tag}{body}{tag};", of(false))
+    let (body, settings) = (&routine.body, settings_of(routine));
+    format!(
+        "CREATE {kind} {name}({}){returns} LANGUAGE {language}{volatility}{strict}{settings} AS {tag}{body}{tag};",
+        of(false)
+    )
+}
+
+/// The SET clauses of a routine, each with a blank before it.
+pub(crate) fn settings_of(routine: &Routine) -> String {
+    let value = |value: &str| {
+        // What is in quotes is one name of several.
+        let is_list = value.contains(['"', ',']);
+        if is_list { value.to_owned() } else { format!("'{}'", value.replace('\'', "''")) }
+    };
+    routine.settings.iter().map(|(name, text)| format!(" SET {name} TO {}", value(text))).collect()
 }
 
 /// The name as SQL needs it: in quotes unless it is a word in lower case that could be no keyword.

@@ -404,6 +404,16 @@ impl Environment {
         self.told = told;
     }
 
+    /// Changes a setting of that name, for a while: no transaction notes it.
+    pub fn set_named(&mut self, name: &str, value: &str) -> Result<()> {
+        if Setting::find(name).is_err() && Told::is_known(name) {
+            return self.told.set(name, Some(value)).map(drop);
+        }
+        let setting = Setting::find(name)?;
+        let value = setting.check(value)?;
+        self.set(setting, Some(value))
+    }
+
     /// Changes all settings to their defaults, but for those that cannot be.
     pub fn reset_all(&mut self) -> Result<()> {
         let closed = self.database.0.is_closed();

@@ -194,14 +194,30 @@ fn run_for(
             .hint("a recursion needs a condition under which it ends"));
     }
     environment.call.token().check()?;
-    let program = program_of(environment, routine)?;
-    environment.calls += 1;
-    let outcome = stack::with_room(LEVELS, || {
-        let runner = Runner::new(environment, program, arguments, may_end)?;
-        columns.into_iter().fold(runner, Runner::with_columns).run()
-    });
-    environment.calls -= 1;
-    outcome?
+    let run = |environment: &mut Environment| {
+        let program = program_of(environment, routine)?;
+        environment.calls += 1;
+        let outcome = stack::with_room(LEVELS, || {
+            let runner = Runner::new(environment, program, arguments, may_end)?;
+            columns.into_iter().fold(runner, Runner::with_columns).run()
+        });
+        environment.calls -= 1;
+        outcome?
+    };
+    if routine.settings.is_empty() { run(environment) } else { with_settings(environment, &routine.settings, run) }
+}
+
+/// Does something while settings of the session are others.
+fn with_settings<T>(
+    environment: &mut Environment,
+    settings: &[(String, String)],
+    run: impl FnOnce(&mut Environment) -> Result<T>,
+) -> Result<T> {
+    let before = environment.settings_now();
+    let set = settings.iter().try_for_each(|(name, value)| environment.set_named(name, value));
+    let result = set.and_then(|()| run(environment));
+    environment.restore_settings(before);
+    result
 }
 
 /// Looks for mistakes in the body of a routine that is to be made.

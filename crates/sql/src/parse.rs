@@ -2,7 +2,7 @@
 
 mod aggregate;
 mod bare;
-mod calls;
+pub(crate) mod calls;
 mod check_option;
 mod command;
 mod comment;

@@ -159,6 +159,7 @@ impl Binder<'_> {
             language,
             volatility: create.volatility,
             is_strict: create.is_strict,
+            settings: create.settings.clone(),
             body,
         };
         if self.resolver.setting("check_function_bodies").as_deref() != Some("off") {
@@ -200,12 +201,20 @@ impl Binder<'_> {
                 }
             };
             let before = parameters.iter().any(|p| p.mode.is_given() && p.default.is_some());
-            if before && default.is_none() && parameter.mode.is_given() {
+            if before && default.is_none() && parameter.mode.is_given() && !parameter.is_variadic {
                 let message = "input parameters after one with a default value must also have defaults";
                 return Err(Error::new(INVALID_DEFINITION, message).at(position));
             }
             let domain = self.domain_of_routine(&parameter.data_type)?;
-            parameters.push(RoutineParameter { name, mode: parameter.mode, sql_type, domain, default });
+            let is_variadic = parameter.is_variadic;
+            let invalid = |message: &str| Err(Error::new(INVALID_DEFINITION, message).at(position));
+            if is_variadic && !sql_type.is_array() {
+                return invalid("VARIADIC parameter must be an array");
+            }
+            if parameters.iter().any(|p: &RoutineParameter| p.is_variadic) && parameter.mode.is_given() {
+                return invalid("VARIADIC parameter must be the last input parameter");
+            }
+            parameters.push(RoutineParameter { name, mode: parameter.mode, sql_type, domain, default, is_variadic });
         }
         Ok(parameters)
     }

@@ -1,11 +1,14 @@
 //! Calls that the parser does not know: `concat(VARIADIC texts)` and its like, with an array for the last arguments, are written anew as
-//! calls of functions that take the array; `trim(BOTH FROM x)` loses its FROM.
+//! calls of functions that take the array, as users' own do under their name; `trim(BOTH FROM x)` loses its FROM.
 
 use sqlparser::ast::Ident;
 use sqlparser::keywords::Keyword;
-use sqlparser::tokenizer::{Token, TokenWithSpan};
+use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
 
 use super::window::as_word;
+
+/// What the argument of VARIADIC is called.
+pub(crate) const GATHERED: &str = "variadic argument";
 
 /// Functions, what is written for a call whose only argument is an array, and for one with an argument before it: `{a}` is the array,
 /// `{x}` what is before it.
@@ -25,9 +28,25 @@ const CALLS: &[(&str, &[&str], &[&str])] = &[
 pub(super) fn variadic(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     let is = |token: &Token, wanted: &str| as_word(token).is_some_and(|word| word.value.eq_ignore_ascii_case(wanted));
     // From the last one on, so that those before it stay where they are.
+    if !tokens.iter().any(|t| is(&t.token, "variadic")) {
+        return tokens;
+    }
+    // Where functions are defined, it stands before parameters.
+    let mut first = tokens.iter().filter(|t| !matches!(t.token, Token::Whitespace(_))).take(4);
+    if first.any(|t| ["function", "procedure", "routine", "aggregate"].iter().any(|kind| is(&t.token, kind))) {
+        return tokens;
+    }
     while let Some(at) = tokens.iter().rposition(|t| is(&t.token, "variadic")) {
-        let Some((range, made)) = call(&tokens, at) else { break };
-        tokens.splice(range, made);
+        match call(&tokens, at) {
+            Some((range, made)) => drop(tokens.splice(range, made)),
+            None => {
+                let span = tokens[at].span;
+                let name = Ident::with_quote('"', GATHERED);
+                let word = Word { value: name.value, quote_style: name.quote_style, keyword: Keyword::NoKeyword };
+                let named = [Token::Word(word), Token::RArrow].map(|token| TokenWithSpan { token, span });
+                tokens.splice(at..=at, named);
+            }
+        }
     }
     tokens
 }

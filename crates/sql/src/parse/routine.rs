@@ -61,6 +61,8 @@ pub(crate) struct CreateRoutineAst {
     pub language: Option<Ident>,
     pub volatility: Volatility,
     pub is_strict: bool,
+    /// SET: names and values.
+    pub settings: Vec<(String, String)>,
     /// The body, and where its literal stands.
     pub body: Option<(String, Span)>,
     /// RETURN expression.
@@ -74,6 +76,7 @@ pub(crate) struct ParameterAst {
     pub mode: Mode,
     pub data_type: RoutineTypeAst,
     pub default: Option<Expr>,
+    pub is_variadic: bool,
     pub span: Span,
 }
 
@@ -216,6 +219,7 @@ fn create(parser: &mut Parser<'_>, kind: RoutineKind, or_replace: bool) -> Resul
         language: None,
         volatility: Volatility::Volatile,
         is_strict: false,
+        settings: Vec::new(),
         body: None,
         expression: None,
     };
@@ -245,6 +249,8 @@ fn option(parser: &mut Parser<'_>, made: &mut CreateRoutineAst) -> Result<bool> 
         });
     } else if parser.parse_keyword(Keyword::AS) {
         made.body = Some(text(parser)?);
+    } else if parser.parse_keyword(Keyword::SET) {
+        made.settings.push(setting(parser)?);
     } else if parser.parse_keyword(Keyword::RETURN) {
         made.expression = Some(parser.parse_expr()?);
     } else if word(parser, "immutable") {
@@ -275,13 +281,47 @@ fn option(parser: &mut Parser<'_>, made: &mut CreateRoutineAst) -> Result<bool> 
     Ok(true)
 }
 
+/// `name TO value, ...` of SET: the value as `set_config` has it.
+fn setting(parser: &mut Parser<'_>) -> Result<(String, String)> {
+    let name = if is_word(parser, 0, "time") && is_word(parser, 1, "zone") {
+        parser.next_token();
+        parser.next_token();
+        "timezone".to_owned()
+    } else {
+        let name = parser.parse_object_name(false)?.to_string().to_lowercase();
+        if !parser.consume_token(&Token::Eq) {
+            parser.expect_keyword(Keyword::TO)?;
+        }
+        name
+    };
+    let values = parser.parse_comma_separated(|parser| {
+        let sign = if parser.consume_token(&Token::Minus) { "-" } else { "" };
+        let token = parser.next_token();
+        Ok(match &token.token {
+            Token::SingleQuotedString(text) => text.clone(),
+            Token::Word(word) if word.quote_style.is_some() => format!("\"{}\"", word.value.replace('"', "\"\"")),
+            Token::Word(word) => word.value.to_lowercase(),
+            Token::Number(number, _) => format!("{sign}{number}"),
+            _ => return parser.expected("a value", token),
+        })
+    })?;
+    Ok((name, values.join(", ")))
+}
+
 fn returns(parser: &mut Parser<'_>, parameters: &mut Vec<ParameterAst>) -> Result<ReturnsAst> {
     if parser.parse_keyword(Keyword::TABLE) {
         parser.expect_token(&Token::LParen)?;
         let columns = parser.parse_comma_separated(|parser| {
             let span = parser.peek_token_ref().span;
             let name = Some(parser.parse_identifier()?);
-            Ok(ParameterAst { name, mode: Mode::Table, data_type: data_type(parser)?, default: None, span })
+            Ok(ParameterAst {
+                name,
+                mode: Mode::Table,
+                data_type: data_type(parser)?,
+                default: None,
+                is_variadic: false,
+                span,
+            })
         })?;
         parser.expect_token(&Token::RParen)?;
         parameters.extend(columns);
@@ -313,9 +353,7 @@ fn parameter(parser: &mut Parser<'_>) -> Result<ParameterAst> {
     if mode == Some(Mode::In) && word(parser, "out") {
         mode = Some(Mode::InOut);
     }
-    if is_word(parser, 0, "variadic") {
-        return parser.expected("a parameter that is not VARIADIC", parser.peek_token());
-    }
+    let is_variadic = mode.is_none_or(|mode| mode == Mode::In) && word(parser, "variadic");
     let name = if is_named(parser) { Some(parser.parse_identifier()?) } else { None };
     // The mode may stand behind the name.
     if name.is_some() && mode.is_none() {
@@ -333,7 +371,7 @@ fn parameter(parser: &mut Parser<'_>) -> Result<ParameterAst> {
     {
         default = Some(parser.parse_expr()?);
     }
-    Ok(ParameterAst { name, mode: mode.unwrap_or(Mode::In), data_type, default, span })
+    Ok(ParameterAst { name, mode: mode.unwrap_or(Mode::In), data_type, default, is_variadic, span })
 }
 
 /// Whether a name stands before the type: what is ahead is a word, and so is what follows, unless both are one type.

@@ -8,7 +8,7 @@ use super::registered::{routine_oid, shown_type};
 use super::{
     DATABASE, INFORMATION_SCHEMA, OWNER_OID, PG_CATALOG, System, SystemTable, Type, schema_oid, text, yes_or_no,
 };
-use crate::definitions::quoted;
+use crate::definitions::{quoted, settings_of};
 
 /// All of them.
 pub(super) const TABLES: &[SystemTable] = &[
@@ -204,6 +204,9 @@ fn definition(routine: &Routine) -> String {
     if !options.is_empty() {
         out += &format!(" {}\n", options.join(" "));
     }
+    if !routine.settings.is_empty() {
+        out += &format!("{}\n", settings_of(routine));
+    }
     let mut tag = format!("${kind}$");
     while routine.body.contains(&tag) {
         tag.insert(1, 'x');
@@ -227,7 +230,11 @@ fn result_text(routine: &Routine) -> String {
 /// What a routine takes, likewise.
 fn arguments_text(routine: &Routine) -> String {
     let argument = |p: &RoutineParameter| {
-        let mode = if p.mode == Mode::In { "" } else { p.mode.name() };
+        let mode = match p.mode {
+            Mode::In if p.is_variadic => "VARIADIC",
+            Mode::In => "",
+            mode => mode.name(),
+        };
         let default = p.default.as_ref().map(|default| format!("DEFAULT {default}")).unwrap_or_default();
         let sql_type = if p.sql_type == SqlType::Null { String::new() } else { shown_type(p.sql_type) };
         let words = [mode, p.name.as_deref().unwrap_or_default(), &sql_type, &default];

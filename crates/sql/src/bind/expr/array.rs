@@ -50,7 +50,7 @@ impl Binder<'_> {
     }
 
     /// The array of elements that are of one type: constants at once, the others put together in pairs.
-    pub(super) fn array_of_elements(
+    pub(in crate::bind) fn array_of_elements(
         &self,
         elements: Vec<Expr>,
         element: SqlType,

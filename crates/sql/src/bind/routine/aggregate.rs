@@ -77,6 +77,7 @@ impl Binder<'_> {
             sql_type: *sql_type,
             domain: None,
             default: None,
+            is_variadic: false,
         };
         let routine = Routine {
             number: Routine::new_number(),
@@ -90,6 +91,7 @@ impl Binder<'_> {
             language: Language::Aggregate,
             volatility: Volatility::Immutable,
             is_strict: false,
+            settings: Vec::new(),
             body: create.options.text(),
         };
         Ok(Statement::Routine(RoutineChange::Create {

@@ -12,6 +12,7 @@ use types::SqlType;
 use crate::ObjectName;
 use crate::bind::coerce::{cast_to, convert, is_untyped};
 use crate::bind::{Binder, fold};
+use crate::parse::calls::GATHERED;
 use crate::parse::kept_expression;
 
 /// An argument of a call.
@@ -27,11 +28,16 @@ struct Way<'r> {
     arguments: Vec<Option<usize>>,
     /// How many arguments have exactly the types of their parameters.
     exact: usize,
+    /// The first of the arguments that become the array which its last parameter is.
+    gathered: Option<usize>,
 }
 
 impl Way<'_> {
     /// The type of the parameter that takes an argument.
     fn taken_as(&self, argument: usize) -> Option<SqlType> {
+        if self.gathered.is_some_and(|first| argument >= first) {
+            return self.routine.given().last()?.sql_type.element();
+        }
         let place = self.arguments.iter().position(|at| *at == Some(argument))?;
         parameters(self.routine, self.arguments.len()).nth(place).map(|parameter| parameter.sql_type)
     }
@@ -75,6 +81,9 @@ impl Binder<'_> {
     ) -> Result<(Arc<Routine>, Vec<Expr>)> {
         let types: Vec<SqlType> = given.iter().map(|g| g.expr.sql_type).collect();
         let mut ways: Vec<Way<'_>> = candidates.iter().filter_map(|routine| way(routine, &given)).collect();
+        if ways.is_empty() {
+            ways = candidates.iter().filter_map(|routine| gathering(routine, &given)).collect();
+        }
         if ways.iter().any(|way| way.routine.kind == kind) {
             ways.retain(|way| way.routine.kind == kind);
         }
@@ -98,11 +107,18 @@ impl Binder<'_> {
         if routine.kind != kind {
             return Err(wrong_kind(&routine));
         }
-        let taken = way.arguments.clone();
+        let (taken, gathered) = (way.arguments.clone(), way.gathered);
         let mut exprs: Vec<Option<Expr>> = given.into_iter().map(|given| Some(given.expr)).collect();
         let mut arguments = Vec::with_capacity(taken.len());
         for (parameter, at) in parameters(&routine, taken.len()).zip(taken) {
             if !parameter.mode.is_given() {
+                continue;
+            }
+            if let (true, Some(first), Some(element)) = (parameter.is_variadic, gathered, parameter.sql_type.element())
+            {
+                let elements = exprs[first..].iter_mut().filter_map(Option::take).map(|e| cast_to(e, element));
+                let elements = elements.collect::<Result<Vec<_>>>()?;
+                arguments.push(self.array_of_elements(elements, element, None)?);
                 continue;
             }
             let expr = match at.and_then(|at| exprs.get_mut(at)?.take()) {
@@ -194,12 +210,17 @@ fn way<'r>(routine: &'r Arc<Routine>, given: &[Given]) -> Option<Way<'r>> {
 fn way_among<'r>(routine: &'r Arc<Routine>, parameters: Vec<&RoutineParameter>, given: &[Given]) -> Option<Way<'r>> {
     let mut arguments = vec![None; parameters.len()];
     for (at, argument) in given.iter().enumerate() {
+        let is_whole = argument.name.as_deref() == Some(GATHERED);
         let place = match &argument.name {
+            _ if is_whole => at,
             None => at,
             Some(name) => parameters.iter().position(|p| p.name.as_ref() == Some(name))?,
         };
         let free = arguments.get_mut(place)?;
-        if free.is_some() {
+        if free.is_some()
+            || argument.name.is_none() && parameters[place].is_variadic
+            || is_whole && !parameters[place].is_variadic
+        {
             return None;
         }
         *free = Some(at);
@@ -219,7 +240,22 @@ fn way_among<'r>(routine: &'r Arc<Routine>, parameters: Vec<&RoutineParameter>, 
             }
         }
     }
-    Some(Way { routine, arguments, exact })
+    Some(Way { routine, arguments, exact, gathered: None })
+}
+
+/// The way to call a routine whose last parameter is the array of all arguments from there on.
+fn gathering<'r>(routine: &'r Arc<Routine>, given: &[Given]) -> Option<Way<'r>> {
+    let parameters: Vec<&RoutineParameter> = routine.given().collect();
+    let (last, fixed) = parameters.split_last()?;
+    let element = last.sql_type.element().filter(|_| last.is_variadic && given.len() > fixed.len())?;
+    let (own, rest) = given.split_at(fixed.len());
+    if rest.iter().any(|argument| argument.name.is_some() || !takes(element, &argument.expr)) {
+        return None;
+    }
+    let way = way_among(routine, fixed.to_vec(), own)?;
+    let exact = way.exact + rest.iter().filter(|argument| argument.expr.sql_type == element).count();
+    let arguments = way.arguments.into_iter().chain([None]).collect();
+    Some(Way { arguments, exact, gathered: Some(fixed.len()), ..way })
 }
 
 /// Whether a parameter takes an argument without a cast that somebody writes.

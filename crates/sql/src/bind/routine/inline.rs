@@ -234,7 +234,8 @@ fn mismatch(routine: &Routine, detail: &str) -> Error {
 
 /// The body, if it is one query.
 fn one_query(routine: &Routine) -> Result<Option<Parsed>> {
-    if routine.language != Language::Sql || routine.kind == RoutineKind::Procedure {
+    // Settings are those of a call.
+    if routine.language != Language::Sql || routine.kind == RoutineKind::Procedure || !routine.settings.is_empty() {
         return Ok(None);
     }
     let pieces = crate::split(&routine.body);

@@ -40,6 +40,7 @@ pub(super) fn text_of_call(
         language: Language::Macro,
         volatility: Volatility::Volatile,
         is_strict: false,
+        settings: Vec::new(),
         body,
     }
 }
@@ -86,7 +87,14 @@ impl Binder<'_> {
             }
             let default = default.as_ref().map(ToString::to_string);
             let sql_type = SqlType::Null;
-            parameters.push(RoutineParameter { name: named, mode: Mode::In, sql_type, domain: None, default });
+            parameters.push(RoutineParameter {
+                name: named,
+                mode: Mode::In,
+                sql_type,
+                domain: None,
+                default,
+                is_variadic: false,
+            });
         }
         let begin = self.text.positions.map_or(0, |p| p.begin());
         let offset = |location| Some((self.text.positions?.offset(location)? - begin) as usize);

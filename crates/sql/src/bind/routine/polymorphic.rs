@@ -60,7 +60,14 @@ impl Binder<'_> {
             }
             let default = written.default.as_ref().map(ToString::to_string);
             let (name, sql_type) = (Some(named), SqlType::Null);
-            parameters.push(RoutineParameter { name, mode: Mode::In, sql_type, domain: None, default });
+            parameters.push(RoutineParameter {
+                name,
+                mode: Mode::In,
+                sql_type,
+                domain: None,
+                default,
+                is_variadic: false,
+            });
         }
         let is_table = match &create.returns {
             Some(ReturnsAst::Type { is_set, .. } | ReturnsAst::Record { is_set }) => *is_set,
