@@ -57,6 +57,8 @@ pub struct ForeignKey {
     pub on_update: Action,
     /// Whether it is looked after when the transaction ends, if nothing else is said; none: it always is when the statement ends.
     pub deferrable: Option<bool>,
+    /// Whether all rows have been asked; rows that come always are.
+    pub is_valid: bool,
 }
 
 impl CatalogSnapshot {

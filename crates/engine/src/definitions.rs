@@ -350,8 +350,8 @@ pub(crate) fn references(table: &Table, key: &ForeignKey, catalog: &CatalogSnaps
     };
     let (to, full) = (full_name(&key.references.0, &key.references.1), if key.is_full { " MATCH FULL" } else { "" });
     let actions = key.on_update.clause("UPDATE") + &key.on_delete.clause("DELETE");
-    let deferrable = deferrable(key.deferrable);
-    format!("FOREIGN KEY ({}) REFERENCES {to}{referred}{full}{actions}{deferrable}", names(table, &key.columns))
+    let (deferrable, valid) = (deferrable(key.deferrable), if key.is_valid { "" } else { " NOT VALID" });
+    format!("FOREIGN KEY ({}) REFERENCES {to}{referred}{full}{actions}{deferrable}{valid}", names(table, &key.columns))
 }
 
 /// What a constraint says about when it is checked.

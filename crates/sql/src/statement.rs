@@ -438,6 +438,8 @@ pub struct AlterTable {
     pub rows: Option<Plan>,
     /// Where the attributes that the table had are now.
     pub attributes: Vec<Option<usize>>,
+    /// Those of them whose values may be others than they were.
+    pub converted: Vec<usize>,
     /// Constraints that are dropped and are no CHECK, nor the primary key; and whether that is no error if there is none.
     pub dropped_keys: Vec<(String, bool)>,
     /// Columns that have another name, with it.

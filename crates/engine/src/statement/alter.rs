@@ -9,6 +9,7 @@ use plan::Plan;
 use sql::{AlterTable, IndexShape, ObjectName};
 use storage::index::RowIndex;
 use storage::{Relation, Schema};
+use types::SqlType;
 
 use super::ask::ask;
 use super::definition::{new_relation, schema};
@@ -22,8 +23,18 @@ use crate::source::Source;
 use crate::transaction::Block;
 
 pub(super) fn alter(environment: &Environment, alter: AlterTable) -> Result<QueryResult> {
-    let AlterTable { table, source, rewrites, rows, attributes: places, dropped_keys, renamed, dropped, cascade } =
-        alter;
+    let AlterTable {
+        table,
+        source,
+        rewrites,
+        rows,
+        attributes: places,
+        converted,
+        dropped_keys,
+        renamed,
+        dropped,
+        cascade,
+    } = alter;
     let name = environment.located(&table.name);
     let views = Views::of(environment, &name);
     let before = Source::relation(&source).map_err(|e| e.at(name.position))?;
@@ -34,12 +45,15 @@ pub(super) fn alter(environment: &Environment, alter: AlterTable) -> Result<Quer
     let relation = rewrites.then(|| new_relation(environment, &name, schema, before.distribution())).transpose()?;
     let new = relation.as_ref().unwrap_or(&before);
     new.set_partition_key(before.partition_key().and_then(|attribute| places[attribute]));
-    let keys = Keys { new, rewrites, places: &places, dropped: &dropped_keys };
+    let keys = Keys { new, rewrites, places: &places, converted: &converted, dropped: &dropped_keys };
     let foreign_keys = keys.foreign_keys(environment, &name).map_err(|e| e.at(name.position))?;
     if let Some(rows) = rows {
         write(environment, &before, relation.as_ref(), rows)?;
     }
     let foreign_keys = keys.new_foreign_keys(environment, &name, foreign_keys, table.foreign_keys)?;
+    if rewrites {
+        keys.ask_again(environment, &name, &foreign_keys)?;
+    }
     let indexes = keys.indexes(environment, &name, table.indexes).map_err(|e| e.at(name.position))?;
     let domains = table.columns.iter().map(|c| c.domain.clone()).collect();
     let fillings = table.columns.into_iter().map(|c| c.filling).collect();
@@ -82,6 +96,8 @@ struct Keys<'a> {
     /// Whether that is another relation than it was.
     rewrites: bool,
     places: &'a [Option<usize>],
+    /// Attributes whose values may be others.
+    converted: &'a [usize],
     dropped: &'a [(String, bool)],
 }
 
@@ -128,9 +144,16 @@ impl Keys<'_> {
         let own = table.foreign_keys.iter().filter(|key| !self.drops(&key.name));
         if self.rewrites {
             let schema = table.relation.schema();
-            let of_others = references.iter().flat_map(|(.., key)| &key.referred);
-            for &attribute in own.clone().flat_map(|key| &key.columns).chain(of_others) {
-                self.check_type(schema, attribute)?;
+            let this = (canonical(name.schema.as_deref()), name.name.as_str());
+            let is_this = |key: &ForeignKey| (key.references.0.as_str(), key.references.1.as_str()) == this;
+            let is_primary = |key: &ForeignKey| is_same_set(&key.referred, schema.primary_key());
+            for key in own.clone() {
+                let is_there = !is_this(key) || is_primary(key);
+                key.columns.iter().try_for_each(|&attribute| self.check_type(schema, attribute, is_there))?;
+            }
+            for (.., key) in &references {
+                let is_there = is_primary(key);
+                key.referred.iter().try_for_each(|&attribute| self.check_type(schema, attribute, is_there))?;
             }
             references.iter().try_for_each(|reference| self.refuse_without_key(schema, reference, name))?;
         }
@@ -157,11 +180,48 @@ impl Keys<'_> {
         Some(ForeignKey { columns: at(&key.columns)?, referred, ..key.clone() })
     }
 
-    /// 0A000 if a column that a foreign key is of gets another type: what is equal then was not asked.
-    fn check_type(&self, before: &Schema, attribute: usize) -> Result<()> {
+    /// The types of an attribute before and now, if its values may be others.
+    fn types_of_changed(&self, before: &Schema, attribute: usize) -> Option<[SqlType; 2]> {
         let types = |schema: &Schema, at: usize| schema.attributes()[at].sql_type;
-        match self.places[attribute] {
-            Some(now) if types(self.new.schema(), now) != types(before, attribute) => {
+        let both = [types(before, attribute), types(self.new.schema(), self.places[attribute]?)];
+        self.converted.contains(&attribute).then_some(both)
+    }
+
+    /// Asks again for foreign keys of the table, or to it, of whose columns values may be others.
+    fn ask_again(&self, environment: &Environment, name: &ObjectName, own: &[ForeignKey]) -> Result<()> {
+        let (block, catalog) = (block(environment)?, environment.catalog());
+        let Some(TableEntry::Table(table)) = catalog.find(name.schema.as_deref(), &name.name) else { return Ok(()) };
+        let before = table.relation.schema();
+        let changed = |attributes: &[usize]| attributes.iter().any(|&a| self.types_of_changed(before, a).is_some());
+        let this = canonical(name.schema.as_deref());
+        for key in table.foreign_keys.iter().filter(|key| changed(&key.columns)) {
+            let Some(key) = own.iter().find(|now| now.name == key.name && now.is_valid) else { continue };
+            let to = match catalog.find(Some(&key.references.0), &key.references.1) {
+                _ if key.references.1 == name.name && key.references.0 == this => self.new,
+                Some(TableEntry::Table(to)) => &to.relation,
+                _ => continue,
+            };
+            references::validate(block, (self.new, &name.name), key, to).map_err(|e| e.at(name.position))?;
+        }
+        for (schema, other, key) in catalog.references_to(this, &name.name) {
+            let is_own = (schema, other) == (this, name.name.as_str());
+            let Some(TableEntry::Table(of)) = catalog.find(Some(schema), other) else { continue };
+            if is_own || !key.is_valid || !changed(&key.referred) {
+                continue;
+            }
+            let referred = key.referred.iter().filter_map(|&a| self.places[a]).collect();
+            let key = ForeignKey { referred, ..key.clone() };
+            references::validate(block, (&of.relation, other), &key, self.new).map_err(|e| e.at(name.position))?;
+        }
+        Ok(())
+    }
+
+    /// 0A000 if a column that a foreign key is of gets a type of another kind, or is of a key that is not there yet when it is asked.
+    fn check_type(&self, before: &Schema, attribute: usize, is_primary: bool) -> Result<()> {
+        let is_alike =
+            |[a, b]: [SqlType; 2]| a == b || a.is_integer() && b.is_integer() || a.is_string() && b.is_string();
+        match self.types_of_changed(before, attribute) {
+            Some(types) if !is_primary || !is_alike(types) => {
                 let message = format!(
                     "another type of column \"{}\", which is part of a foreign key",
                     before.attributes()[attribute].name
@@ -214,7 +274,9 @@ impl Keys<'_> {
                 _ => return Err(Error::internal("a foreign key to no table")),
             };
             block.transaction.note_effects_on(to)?;
-            references::validate(block, (self.new, &name.name), &key, to).map_err(|e| e.at(name.position))?;
+            if key.is_valid {
+                references::validate(block, (self.new, &name.name), &key, to).map_err(|e| e.at(name.position))?;
+            }
             all.push(key);
         }
         all.sort_by(|a, b| a.name.cmp(&b.name));

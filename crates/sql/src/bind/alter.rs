@@ -132,9 +132,12 @@ impl Binder<'_> {
         }
         let rows = self.rows_of_altered(&altered, rewrites)?;
         let attributes = altered.attributes();
+        let converted =
+            |values: &Values<'_>| if let Values::Converted(attribute, _) = values { Some(*attribute) } else { None };
+        let converted = altered.values.iter().filter_map(converted).collect();
         let Altered { before, table, dropped_keys, renamed, dropped, cascade, .. } = altered;
         let source = before.source;
-        Ok(AlterTable { table, source, rewrites, rows, attributes, dropped_keys, renamed, dropped, cascade })
+        Ok(AlterTable { table, source, rewrites, rows, attributes, converted, dropped_keys, renamed, dropped, cascade })
     }
 
     fn alter_by<'a>(&mut self, action: &'a Action, altered: &mut Altered<'a>) -> Result<()> {
@@ -292,7 +295,13 @@ impl Binder<'_> {
                 altered.table.checks.push(check);
                 Ok(())
             }
-            TableConstraint::ForeignKey(key) => self.add_foreign_key(key, key.name.as_ref(), &key.columns, altered),
+            TableConstraint::ForeignKey(key) => {
+                self.add_foreign_key(key, key.name.as_ref(), &key.columns, altered)?;
+                if let Some(added) = altered.table.foreign_keys.last_mut() {
+                    added.is_valid = !not_valid;
+                }
+                Ok(())
+            }
             other => {
                 let is_primary = matches!(other, TableConstraint::PrimaryKey(_));
                 if is_primary && altered.has_deferrable_key() {

@@ -154,7 +154,8 @@ impl Binder<'_> {
         };
         let references = (catalog::canonical(to.schema.as_deref()).to_owned(), to.name);
         let (on_delete, on_update) = (action(key.on_delete), action(key.on_update));
-        Ok(ForeignKey { name, columns: own, references, referred, is_full, on_delete, on_update, deferrable })
+        let is_valid = true;
+        Ok(ForeignKey { name, columns: own, references, referred, is_full, on_delete, on_update, deferrable, is_valid })
     }
 
     fn attributes(&self, columns: &[Ident], fields: &[Field]) -> Result<Vec<usize>> {

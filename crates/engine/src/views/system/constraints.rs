@@ -189,6 +189,7 @@ struct References {
     /// The name of the key.
     key: Option<String>,
     is_full: bool,
+    is_valid: bool,
     on_update: Action,
     on_delete: Action,
 }
@@ -237,6 +238,7 @@ impl System<'_> {
                     columns: referred,
                     key: unique,
                     is_full: key.is_full,
+                    is_valid: key.is_valid,
                     on_update: key.on_update,
                     on_delete: key.on_delete,
                 };
@@ -296,7 +298,7 @@ impl Constraint<'_> {
             text(kind),
             Value::Bool(deferrable.is_some()),
             Value::Bool(*deferrable == Some(true)),
-            Value::Bool(true),
+            Value::Bool(to.is_none_or(|to| to.is_valid)),
             Value::Int(oid("table", schema, table)),
             none(),
             Value::Int(index),

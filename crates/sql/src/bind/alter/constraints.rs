@@ -45,13 +45,17 @@ impl Altered<'_> {
         Statement::Rename { kind: ObjectKind::Index, name, to, column: None, if_exists: false }
     }
 
-    /// Asks the rows for a CHECK that was NOT VALID. Foreign keys have been asked for.
+    /// Asks the rows for a CHECK or a foreign key that was NOT VALID.
     pub(super) fn validate_constraint(&mut self, name: &str) -> Result<()> {
         if self.table.checks.iter().any(|check| check.name == name) {
             self.new_checks.push(name.to_owned());
             return Ok(());
         }
-        if self.before.foreign_keys.iter().any(|key| key.name == name) {
+        if let Some(key) = self.before.foreign_keys.iter().find(|key| key.name == name) {
+            if !key.is_valid {
+                self.dropped_keys.push((name.to_owned(), false));
+                self.table.foreign_keys.push(ForeignKey { is_valid: true, ..key.clone() });
+            }
             return Ok(());
         }
         if self.has_index(name) || name == self.key_name() && !self.table.primary_key.is_empty() {

@@ -6,6 +6,7 @@ use plan::Expr;
 use sqlparser::ast::{self, Ident, OrderByExpr, OrderByKind, SelectItem, SetExpr, TableFactor, Value};
 use sqlparser::parser::Parser;
 
+use crate::bind::output_name::output_name;
 use crate::bind::{Binder, fold};
 use crate::dialect::MorselDialect;
 
@@ -33,8 +34,8 @@ fn with_keys(query: &ast::Query) -> Option<(ast::Query, Vec<OrderByExpr>)> {
     let SetExpr::Select(select) = inner.body.as_mut() else { return of_any_body(query, written) };
     let [item] = select.projection.as_mut_slice() else { return None };
     let (expr, alias) = match item {
-        SelectItem::UnnamedExpr(expr) => (expr.clone(), None),
-        SelectItem::ExprWithAlias { expr, alias } => (expr.clone(), Some(fold(alias))),
+        SelectItem::UnnamedExpr(expr) => (expr.clone(), output_name(expr)),
+        SelectItem::ExprWithAlias { expr, alias } => (expr.clone(), fold(alias)),
         _ => return of_any_body(query, written),
     };
     if select.distinct.is_some() {
@@ -43,7 +44,7 @@ fn with_keys(query: &ast::Query) -> Option<(ast::Query, Vec<OrderByExpr>)> {
     *item = SelectItem::ExprWithAlias { expr, alias: value.clone() };
     for (number, key) in written.into_iter().enumerate() {
         let mut name = Ident::with_quote('"', format!("?k{number}"));
-        if is_selected(&key.expr, alias.as_deref()) {
+        if is_selected(&key.expr, &alias) {
             name = value.clone();
         } else {
             select.projection.push(SelectItem::ExprWithAlias { expr: key.expr.clone(), alias: name.clone() });
@@ -68,10 +69,10 @@ fn of_any_body(query: &ast::Query, written: Vec<OrderByExpr>) -> Option<(ast::Qu
     Some((query.clone(), written.into_iter().map(|key| OrderByExpr { expr: column(), ..key }).collect()))
 }
 
-fn is_selected(key: &ast::Expr, alias: Option<&str>) -> bool {
+fn is_selected(key: &ast::Expr, alias: &str) -> bool {
     match key {
         ast::Expr::Value(value) => matches!(value.value, Value::Number(..)),
-        ast::Expr::Identifier(name) => alias.is_some_and(|alias| fold(name) == alias),
+        ast::Expr::Identifier(name) => fold(name) == alias,
         _ => false,
     }
 }
