@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 
 use base::Result;
-use plan::{ColumnId, Compare, Expr, ExprKind, JoinKind, Node, Op};
+use plan::{ColumnId, ColumnInfo, Compare, Expr, ExprKind, JoinKind, Node, Op};
 use types::{SqlType, Value};
 
 use super::Unnester;
 use super::domain::Domain;
 use super::hoist::hoist;
-use crate::rewrite::{Nullable, column, filter, fresh_like, is_not_null, join, map};
+use crate::rewrite::{Nullable, column, empty_row, filter, fresh_like, is_not_null, join, map};
 
 impl Unnester<'_> {
     /// A join whose right side may read columns of its left side, without that. Both sides are unnested already.
@@ -22,6 +22,7 @@ impl Unnester<'_> {
         mut condition: Vec<Expr>,
         exists: bool,
     ) -> Result<Node> {
+        let right = if kind == JoinKind::Inner { self.rows_of_one(right) } else { right };
         let (left, right) = match kind {
             JoinKind::Inner if grows_from_one_row(&right) && !right.free_columns().is_empty() => {
                 return Ok(filter(graft(left, right), condition));
@@ -156,6 +157,39 @@ impl Unnester<'_> {
             }
         }
         zeros
+    }
+
+    /// Rows of VALUES that read columns of the left side, and what is computed of them, as computed of one row that is repeated: by its
+    /// number it is one or the other.
+    fn rows_of_one(&mut self, node: Node) -> Node {
+        let Node { op, rows: estimate } = node;
+        let op = match op {
+            Op::Map { input, columns } => Op::Map { input: Box::new(self.rows_of_one(*input)), columns },
+            Op::Filter { input, predicates } => Op::Filter { input: Box::new(self.rows_of_one(*input)), predicates },
+            Op::Values { columns, rows }
+                if rows.len() > 1 && rows.iter().flatten().any(|e| !e.columns().is_empty()) =>
+            {
+                let number = ColumnInfo { name: "number".to_owned(), sql_type: SqlType::BigInt, nullable: false };
+                let number = self.columns.push(number);
+                let constant = |value: usize| Expr::constant(Value::Int(value as i64), SqlType::BigInt);
+                let (input, times) = (Box::new(empty_row()), Box::new(constant(rows.len())));
+                let mut computed: Vec<(ColumnId, Vec<Expr>)> = columns.iter().map(|c| (*c, Vec::new())).collect();
+                for row in rows {
+                    computed.iter_mut().zip(row).for_each(|((_, values), value)| values.push(value));
+                }
+                let is = |at: usize| Expr::compare(Compare::Eq, column(self.columns, number), constant(at + 1));
+                let chosen = |(made, mut values): (ColumnId, Vec<Expr>)| {
+                    let otherwise = Box::new(values.pop().expect("there are rows"));
+                    let sql_type = otherwise.sql_type;
+                    let branches = values.into_iter().enumerate().map(|(at, value)| (is(at), value)).collect();
+                    (made, Expr::new(ExprKind::Case { branches, otherwise }, sql_type))
+                };
+                let columns = computed.into_iter().map(chosen).collect();
+                Op::Map { input: Box::new(Node::new(Op::Repeat { input, times, number })), columns }
+            }
+            op => op,
+        };
+        Node { op, rows: estimate }
     }
 
     /// Replaces free columns by what carries them.
