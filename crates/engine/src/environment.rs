@@ -404,6 +404,14 @@ impl Environment {
         self.told = told;
     }
 
+    /// Tells the client something, if it wants to hear that.
+    pub fn notify(&self, notice: crate::notices::Notice) {
+        let from = self.told.get("client_min_messages");
+        if notice.is_heard(from.as_deref().unwrap_or("notice")) {
+            self.notices.push(notice);
+        }
+    }
+
     /// Changes a setting of that name, for a while: no transaction notes it.
     pub fn set_named(&mut self, name: &str, value: &str) -> Result<()> {
         if Setting::find(name).is_err() && Told::is_known(name) {

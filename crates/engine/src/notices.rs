@@ -10,7 +10,7 @@ const MOST: usize = 10_000;
 /// A message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Notice {
-    /// `INFO`, `NOTICE` or `WARNING`.
+    /// `DEBUG`, `LOG`, `INFO`, `NOTICE` or `WARNING`.
     pub level: &'static str,
     /// Its SQLSTATE.
     pub state: SqlState,
@@ -20,6 +20,15 @@ pub struct Notice {
     pub detail: Option<String>,
     /// Advice, if any.
     pub hint: Option<String>,
+}
+
+impl Notice {
+    /// Whether a client hears of it that wants messages from a level on (`client_min_messages`): INFO is for everybody.
+    pub(crate) fn is_heard(&self, from: &str) -> bool {
+        const LEVELS: [&str; 5] = ["debug", "log", "notice", "warning", "error"];
+        let rank = |level: &str| LEVELS.iter().position(|known| level.to_lowercase().starts_with(known)).unwrap_or(2);
+        self.level == "INFO" || rank(self.level) >= rank(from)
+    }
 }
 
 impl std::fmt::Display for Notice {

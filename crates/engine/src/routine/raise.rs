@@ -68,9 +68,7 @@ impl Runner<'_> {
                 None => error,
             });
         }
-        if raise.level >= Level::Info {
-            self.environment.notices.push(Notice { level: raise.level.name(), state, message, detail, hint });
-        }
+        self.environment.notify(Notice { level: raise.level.name(), state, message, detail, hint });
         Ok(())
     }
 

@@ -55,6 +55,6 @@ pub(super) fn discard(environment: &mut Environment, tag: &'static str) -> Resul
 /// What is done already.
 pub(super) fn told(environment: &Environment, tag: &'static str, message: String) -> QueryResult {
     let state = SqlState("00000");
-    environment.notices.push(Notice { level: "NOTICE", state, message, detail: None, hint: None });
+    environment.notify(Notice { level: "NOTICE", state, message, detail: None, hint: None });
     QueryResult::done(Tag::Done(tag))
 }

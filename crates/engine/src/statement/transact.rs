@@ -149,7 +149,7 @@ fn begin(environment: &mut Environment, modes: TransactionModes) -> Result<Query
 
 fn warn(environment: &mut Environment, state: SqlState, message: &str) {
     let message = message.to_owned();
-    environment.notices.push(Notice { level: "WARNING", state, message, detail: None, hint: None });
+    environment.notify(Notice { level: "WARNING", state, message, detail: None, hint: None });
 }
 
 fn block<'a>(environment: &'a Environment, what: &str) -> Result<&'a Arc<Block>> {

@@ -120,3 +120,20 @@ fn a_call_that_comes_again_is_bound_for_what_it_is_given() {
     run(&mut session, "drop procedure named(integer, integer)").unwrap();
     assert_eq!(named(&mut session, integer(1), text("a")).unwrap_err().state().0, "42883");
 }
+
+#[test]
+fn messages_are_for_those_who_want_them() {
+    let mut session = Database::new(Config::default()).unwrap().connect();
+    let told = |session: &mut Session, level: &str| {
+        run(session, &format!("set client_min_messages = {level}")).unwrap();
+        let all =
+            "do $$ begin raise debug 'd'; raise log 'l'; raise info 'i'; raise notice 'n'; raise warning 'w'; end $$";
+        run(session, all).unwrap();
+        session.take_notices().iter().map(|notice| notice.message.clone()).collect::<String>()
+    };
+    for (level, expected) in
+        [("debug1", "dlinw"), ("log", "linw"), ("notice", "inw"), ("warning", "iw"), ("error", "i")]
+    {
+        assert_eq!(told(&mut session, level), expected, "{level}");
+    }
+}

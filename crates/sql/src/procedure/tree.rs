@@ -241,9 +241,9 @@ pub enum Action {
 /// How loud RAISE is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
-    /// DEBUG: for nobody.
+    /// DEBUG
     Debug,
-    /// LOG: for nobody.
+    /// LOG
     Log,
     /// INFO
     Info,

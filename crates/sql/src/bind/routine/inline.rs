@@ -232,7 +232,17 @@ fn mismatch(routine: &Routine, detail: &str) -> Error {
         .detail(detail)
 }
 
-/// The body, if it is one query.
+/// Whether a text may call a function of that name: one that calls itself is never at an end where it is put in place.
+fn calls(text: &str, name: &str) -> bool {
+    let (text, name) = (text.to_lowercase(), name.to_lowercase());
+    let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == '$';
+    text.match_indices(&name).any(|(at, _)| {
+        let behind = text[at + name.len()..].trim_start_matches('"').trim_start();
+        behind.starts_with('(') && !text[..at].ends_with(is_part)
+    })
+}
+
+/// The body, if it is one query, of a function that does not call itself.
 fn one_query(routine: &Routine) -> Result<Option<Parsed>> {
     // Settings are those of a call.
     if routine.language != Language::Sql || routine.kind == RoutineKind::Procedure || !routine.settings.is_empty() {
@@ -241,6 +251,9 @@ fn one_query(routine: &Routine) -> Result<Option<Parsed>> {
     let pieces = crate::split(&routine.body);
     let [piece] = pieces.as_slice() else { return Ok(None) };
     let text = &routine.body[piece.range.clone()];
+    if calls(text, &routine.name) {
+        return Ok(None);
+    }
     let parsed = stack::with_room(parse_depth(text), || crate::parse(text))??;
     Ok(Some(parsed).filter(Parsed::is_query))
 }
