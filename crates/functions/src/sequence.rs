@@ -301,7 +301,7 @@ mod tests {
         let sequence = Sequence::new("s", shape(1, 1, 9, false));
         set(sequence.number(), 0, 7, true).unwrap();
         assert!(sequence.alter(shape(1, 1, 5, false), None).is_err());
-        assert_eq!(sequence.alter(shape(1, 1, 5, false), Some(2)), Ok(()));
+        assert!(sequence.alter(shape(1, 1, 5, false), Some(2)).is_ok());
         assert_eq!(sequence.last(), (2, false));
     }
 }

@@ -12,13 +12,13 @@ mod memory;
 mod patch;
 mod row;
 mod version;
+mod window;
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use base::{Budget, Result};
-use types::SqlType;
 
 use crate::bits::Bits;
 use crate::body::Overlay;
@@ -26,9 +26,10 @@ use crate::clock::{Conflict, Stamp, View};
 use crate::row_set::RowSet;
 use crate::values::Values;
 use crate::{CHUNK_ROWS, Schema, WINDOW};
-use memory::{Memory, Share};
+use memory::Memory;
 use patch::Patch;
 use version::{Before, Version};
+use window::Window;
 
 /// Windows of a chunk.
 const WINDOWS: usize = CHUNK_ROWS / WINDOW;
@@ -71,22 +72,6 @@ struct Latched {
     /// Whether versions of it are left to be collected.
     left: AtomicBool,
     window: RwLock<Window>,
-}
-
-/// What has changed in a window.
-#[derive(Debug, Default)]
-struct Window {
-    dead: Bits,
-    patches: Vec<Patch>,
-    /// The oldest first; those of a row are in the order of their commits.
-    versions: Vec<Version>,
-    /// How many there were, at least two times, when none could be spared.
-    needed: usize,
-    /// Changes so far.
-    changes: u64,
-    /// Rows that were changed since the sidecar was told.
-    untold: usize,
-    share: Share,
 }
 
 /// New values of rows: by attribute where they lie, and at which place of all of these each of the rows has its value.
@@ -479,73 +464,6 @@ pub(crate) enum Death {
 fn note(bits: &AtomicU64, number: usize) {
     if bits.load(Ordering::Relaxed) >> number & 1 == 0 {
         bits.fetch_or(1 << number, Ordering::AcqRel);
-    }
-}
-
-impl Window {
-    fn bytes(&self) -> usize {
-        self.patches.iter().map(Patch::bytes).sum::<usize>() + self.version_bytes()
-    }
-
-    fn version_bytes(&self) -> usize {
-        self.versions.iter().map(Version::bytes).sum()
-    }
-
-    fn patch(&self, attribute: usize) -> Option<&Patch> {
-        self.patches.iter().find(|patch| patch.attribute == attribute)
-    }
-
-    fn patch_mut(&mut self, attribute: usize, sql_type: SqlType) -> &mut Patch {
-        let at = self.patches.iter().position(|patch| patch.attribute == attribute);
-        let at = at.unwrap_or_else(|| {
-            self.patches.push(Patch::new(attribute, sql_type));
-            self.patches.len() - 1
-        });
-        &mut self.patches[at]
-    }
-
-    /// Whether the rows are as the view sees them, but for what its own transaction has done.
-    fn check(&self, rows: &RowSet, view: &View) -> Result<(), Conflict> {
-        let (own, _) = view.own().expect("only transactions change rows");
-        // A long transaction has many of its own: these are told by their stamps, before their rows are looked at.
-        let of_others = self.versions.iter().filter(|version| !Arc::ptr_eq(&version.stamp, own));
-        for version in of_others.filter(|version| version.touches(rows)) {
-            match version.stamp.committed() {
-                Some(timestamp) if timestamp <= view.timestamp() => {}
-                Some(_) => return Err(Conflict::Newer),
-                None => return Err(Conflict::Running(version.stamp.clone())),
-            }
-        }
-        let is_dead = match rows.single() {
-            Some(row) => self.dead.has(row),
-            None => self.dead.touches(&rows.bits()),
-        };
-        if is_dead { Err(Conflict::Newer) } else { Ok(()) }
-    }
-
-    /// Whether a row is as the view sees it; if only its keys count, whether it is there.
-    fn check_row(&self, row: usize, keys_only: bool, view: &View) -> Result<(), Conflict> {
-        if !keys_only {
-            return self.check(&RowSet::one(row), view);
-        }
-        let deleted = self.versions.iter().rev().find(|version| version.deleted.has(row));
-        match deleted {
-            _ if !self.dead.has(row) => Ok(()),
-            Some(version) if !version.stamp.has_ended() => Err(Conflict::Running(version.stamp.clone())),
-            _ => Err(Conflict::Newer),
-        }
-    }
-
-    /// Makes one of versions that differ for no view; `moments` are those that somebody sees, in order.
-    fn prune(&mut self, moments: &[u64]) {
-        let mut pruned: Vec<Version> = Vec::with_capacity(self.versions.len());
-        for version in self.versions.drain(..) {
-            match pruned.last_mut() {
-                Some(last) if last.is_as(&version, moments) => last.absorb(version),
-                _ => pruned.push(version),
-            }
-        }
-        self.versions = pruned;
     }
 }
 

@@ -285,18 +285,7 @@ impl Binder<'_> {
         not_valid: bool,
         altered: &mut Altered<'_>,
     ) -> Result<()> {
-        let name = match constraint {
-            TableConstraint::Check(check) => check.name.as_ref(),
-            TableConstraint::ForeignKey(key) => key.name.as_ref(),
-            TableConstraint::Unique(key) => key.name.as_ref(),
-            TableConstraint::PrimaryKey(key) => key.name.as_ref(),
-            _ => None,
-        };
-        if let Some(name) = name.filter(|name| altered.has_constraint(&fold(name))) {
-            let message =
-                format!("constraint \"{}\" for relation \"{}\" already exists", fold(name), altered.relation());
-            return Err(Error::new(SqlState::DUPLICATE_OBJECT, message).at(self.text.at(name)));
-        }
+        altered.check_name(constraint, |name| self.text.at(name))?;
         match constraint {
             TableConstraint::Check(check) => {
                 let scope = self.new_row(&altered.table);
@@ -583,15 +572,6 @@ impl Altered<'_> {
     /// Whether an index of the table has that name, besides that of its primary key.
     fn has_index(&self, name: &str) -> bool {
         self.before.statistics.indexes().iter().any(|index| !index.is_primary && index.name == name)
-    }
-
-    /// Whether a constraint of the table that stays has that name.
-    fn has_constraint(&self, name: &str) -> bool {
-        let goes = self.dropped_keys.iter().any(|(dropped, _)| dropped == name);
-        let mut keys = self.before.foreign_keys.iter().chain(&self.table.foreign_keys);
-        let mut unique = self.before.statistics.indexes().into_iter().filter(|index| index.is_primary);
-        self.table.checks.iter().any(|check| check.name == name)
-            || !goes && (keys.any(|key| key.name == name) || unique.any(|index| index.name == name))
     }
 
     #[cold]

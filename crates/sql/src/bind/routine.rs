@@ -6,6 +6,7 @@ mod call;
 mod inline;
 mod macros;
 mod polymorphic;
+mod preferred;
 
 use base::{Error, Result, SqlState};
 pub(super) use call::{is_of_system, is_volatile_itself};

@@ -1,10 +1,11 @@
-//! RENAME CONSTRAINT and VALIDATE CONSTRAINT. A key with another name is dropped and made anew, which asks the rows once more.
+//! Names of constraints, RENAME CONSTRAINT and VALIDATE CONSTRAINT. A key with another name is dropped and made anew, which asks the rows once more.
 
 use base::{Error, Result, SqlState};
 use catalog::ForeignKey;
+use sqlparser::ast::{Ident, TableConstraint};
 
 use super::Altered;
-use crate::bind::unsupported;
+use crate::bind::{fold, unsupported};
 use crate::{ObjectKind, ObjectName, Statement};
 
 impl Altered<'_> {
@@ -43,6 +44,33 @@ impl Altered<'_> {
         let ObjectName { schema, position, .. } = &self.table.name;
         let name = ObjectName { schema: schema.clone(), name, position: *position };
         Statement::Rename { kind: ObjectKind::Index, name, to, column: None, if_exists: false }
+    }
+
+    /// 42710 if the name of a new constraint is another's.
+    pub(super) fn check_name(
+        &self,
+        constraint: &TableConstraint,
+        at: impl FnOnce(&Ident) -> Option<u32>,
+    ) -> Result<()> {
+        let name = match constraint {
+            TableConstraint::Check(check) => check.name.as_ref(),
+            TableConstraint::ForeignKey(key) => key.name.as_ref(),
+            TableConstraint::Unique(key) => key.name.as_ref(),
+            TableConstraint::PrimaryKey(key) => key.name.as_ref(),
+            _ => None,
+        };
+        let Some(name) = name.filter(|name| self.has_constraint(&fold(name))) else { return Ok(()) };
+        let message = format!("constraint \"{}\" for relation \"{}\" already exists", fold(name), self.relation());
+        Err(Error::new(SqlState::DUPLICATE_OBJECT, message).at(at(name)))
+    }
+
+    /// Whether a constraint of the table that stays has that name.
+    fn has_constraint(&self, name: &str) -> bool {
+        let goes = self.dropped_keys.iter().any(|(dropped, _)| dropped == name);
+        let mut keys = self.before.foreign_keys.iter().chain(&self.table.foreign_keys);
+        let mut unique = self.before.statistics.indexes().into_iter().filter(|index| index.is_primary);
+        self.table.checks.iter().any(|check| check.name == name)
+            || !goes && (keys.any(|key| key.name == name) || unique.any(|index| index.name == name))
     }
 
     /// Asks the rows for a CHECK or a foreign key that was NOT VALID.

@@ -23,7 +23,7 @@ pub(in crate::bind) struct Given {
 }
 
 /// A way to call a routine: for each of its parameters the argument that it takes, none for its default.
-struct Way<'r> {
+pub(super) struct Way<'r> {
     routine: &'r Arc<Routine>,
     arguments: Vec<Option<usize>>,
     /// How many arguments have exactly the types of their parameters.
@@ -34,7 +34,7 @@ struct Way<'r> {
 
 impl Way<'_> {
     /// The type of the parameter that takes an argument.
-    fn taken_as(&self, argument: usize) -> Option<SqlType> {
+    pub(super) fn taken_as(&self, argument: usize) -> Option<SqlType> {
         if self.gathered.is_some_and(|first| argument >= first) {
             return self.routine.given().last()?.sql_type.element();
         }
@@ -90,7 +90,7 @@ impl Binder<'_> {
         let most = ways.iter().map(|way| way.exact).max();
         ways.retain(|way| Some(way.exact) == most);
         if ways.len() > 1 {
-            prefer(&mut ways, &given);
+            super::preferred::prefer(&mut ways, &given);
         }
         let way = match ways.as_slice() {
             [] => return Err(missing(name, candidates, &types, kind)),
@@ -142,56 +142,6 @@ impl Binder<'_> {
         (self.text.positions, self.variables) = (positions, variables);
         bound
     }
-}
-
-/// Kinds of types among which PostgreSQL chooses for an argument.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Category {
-    Number,
-    Text,
-    Time,
-    Other(SqlType),
-}
-
-impl Category {
-    /// That of a type, and whether it is the one of its kind that is preferred.
-    fn of(sql_type: SqlType) -> (Self, bool) {
-        match sql_type {
-            of if of.is_numeric() => (Self::Number, of == SqlType::Double),
-            of if of.is_string() => (Self::Text, of == SqlType::Text),
-            SqlType::Date | SqlType::Timestamp => (Self::Time, false),
-            SqlType::Timestamptz => (Self::Time, true),
-            of => (Self::Other(of), true),
-        }
-    }
-}
-
-/// Leaves the ways that take preferred types, as PostgreSQL does (10.3, *Function Type Resolution*): of each argument that is converted,
-/// then of each literal whose type nobody has said, which is a text if it may be.
-fn prefer(ways: &mut Vec<Way<'_>>, given: &[Given]) {
-    let known = |way: &Way<'_>, at: usize| {
-        let from = given[at].expr.sql_type;
-        let (category, is_preferred) = Category::of(way.taken_as(at)?);
-        let is_same = from != SqlType::Null && Category::of(from).0 == category;
-        Some(is_same && (is_preferred || way.taken_as(at) == Some(from)))
-    };
-    keep(ways, |way| (0..given.len()).filter(|&at| known(way, at) == Some(true)).count());
-    for at in (0..given.len()).filter(|&at| given[at].expr.sql_type == SqlType::Null) {
-        let is_text = |way: &Way<'_>| way.taken_as(at).is_some_and(|of| of.is_string());
-        let is_preferred = |way: &Way<'_>| way.taken_as(at).is_some_and(|of| Category::of(of).1);
-        keep(ways, |way| usize::from(is_text(way)));
-        let mut categories = ways.iter().filter_map(|way| way.taken_as(at)).map(|of| Category::of(of).0);
-        let first = categories.next();
-        if categories.all(|category| Some(category) == first) {
-            keep(ways, |way| usize::from(is_preferred(way)));
-        }
-    }
-}
-
-/// Leaves the ways of which most is counted.
-fn keep(ways: &mut Vec<Way<'_>>, count: impl Fn(&Way<'_>) -> usize) {
-    let most = ways.iter().map(&count).max();
-    ways.retain(|way| Some(count(way)) == most);
 }
 
 /// What a call may name: all parameters of a procedure, if as many are given, else what goes in.
