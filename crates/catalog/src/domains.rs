@@ -171,7 +171,12 @@ impl Catalog {
                 catalog.check_unused(&key)?;
             }
             let Some(domain) = catalog.domains.get_mut(&key).map(Arc::make_mut) else { return Ok(()) };
-            domain.change(change, &key.1)
+            let before = domain.filling.clone();
+            domain.change(change, &key.1)?;
+            if let DomainChange::Filling(now) = change {
+                catalog.fill_columns_of(&key, &before, now);
+            }
+            Ok(())
         })
     }
 

@@ -257,6 +257,18 @@ impl CatalogSnapshot {
         }
     }
 
+    /// Columns of a domain that are filled as it has said are filled as it says now.
+    pub(crate) fn fill_columns_of(&mut self, domain: &Name, before: &Filling, now: &Filling) {
+        for entry in self.schemas.values_mut().flat_map(BTreeMap::values_mut) {
+            let TableEntry::Table(table) = entry else { continue };
+            if table.domains.iter().flatten().any(|of| of == domain) {
+                let Table { domains, fillings, .. } = Arc::make_mut(table);
+                let of_domain = domains.iter().zip(fillings).filter(|(of, _)| of.as_ref() == Some(domain));
+                of_domain.filter(|(_, filling)| *filling == before).for_each(|(_, filling)| *filling = now.clone());
+            }
+        }
+    }
+
     /// The views that read the entry of that name themselves.
     pub fn readers(&self, read: &Name) -> impl Iterator<Item = Name> {
         let names = |view: &View| view.reads.iter().any(|(s, n)| canonical(s.as_deref()) == read.0 && *n == read.1);
