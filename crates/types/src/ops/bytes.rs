@@ -6,8 +6,6 @@ mod encoding;
 
 pub use encoding::{convert_from, convert_to, decode, encode};
 
-use std::fmt::Write;
-
 use base::{Error, Result, SqlState};
 
 use crate::ops::string::check_length;
@@ -91,10 +89,15 @@ fn escaped(text: &str) -> Option<String> {
 /// Appends a value as it is printed: `\x` and hexadecimal digits.
 pub fn write(out: &mut String, form: &str) {
     out.push_str("\\x");
-    for character in form.chars() {
-        // Writing to a string does not fail.
-        let _ = write!(out, "{:02x}", character as u8);
-    }
+    out.reserve(2 * form.len());
+    form.chars().for_each(|character| push_digits(out, character as u8, b"0123456789abcdef"));
+}
+
+/// Appends the two digits of a byte, of these sixteen, which are ASCII.
+#[inline]
+pub(crate) fn push_digits(out: &mut String, byte: u8, digits: &[u8; 16]) {
+    out.push(char::from(digits[usize::from(byte >> 4)]));
+    out.push(char::from(digits[usize::from(byte & 15)]));
 }
 
 /// The byte of a number, from 0.

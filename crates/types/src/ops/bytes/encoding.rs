@@ -51,6 +51,7 @@ pub fn decode(text: &str, format: &str) -> Result<String> {
 }
 
 fn base64(out: &mut String, all: &[u8]) {
+    out.reserve(all.len().div_ceil(3) * 4);
     for (number, group) in all.chunks(3).enumerate() {
         if number > 0 && number % (LINE / 4) == 0 {
             out.push('\n');

@@ -4,6 +4,8 @@ use std::fmt::Write;
 
 use base::{Error, Result, SqlState};
 
+use crate::ops::bytes::push_digits;
+
 /// `url_encode(text)`: every byte but letters, digits and `-._~` as `%` and two hexadecimal digits.
 pub fn url_encode(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + text.len() / 2);
@@ -61,10 +63,9 @@ pub fn to_binary(text: &str) -> String {
 
 /// `hex(text)`: two digits a byte.
 pub fn to_upper_hex(text: &str) -> String {
-    text.bytes().fold(String::new(), |mut out, byte| {
-        let _ = write!(out, "{byte:02X}");
-        out
-    })
+    let mut out = String::with_capacity(2 * text.len());
+    text.bytes().for_each(|byte| push_digits(&mut out, byte, b"0123456789ABCDEF"));
+    out
 }
 
 /// `format_bytes(n)`: a size for people, in steps of 1024.

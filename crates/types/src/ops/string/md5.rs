@@ -1,5 +1,7 @@
 //! MD5 (RFC 1321): a checksum of 128 bits that many tables hold. It protects nothing.
 
+use crate::ops::bytes::push_digits;
+
 /// By how many bits each step rotates, four for each round.
 const SHIFTS: [[u32; 4]; 4] = [[7, 12, 17, 22], [5, 9, 14, 20], [4, 11, 16, 23], [6, 10, 15, 21]];
 
@@ -83,9 +85,7 @@ pub fn md5_to(text: impl AsRef<[u8]>, to: &mut String) {
     let mut state = [0x6745_2301, 0xefcd_ab89, 0x98ba_dcfe, 0x1032_5476];
     blocks(text.as_ref(), u64::to_le_bytes, |block| add(&mut state, block));
     for byte in state.iter().flat_map(|word| word.to_le_bytes()) {
-        let digit = |half: u8| char::from(b"0123456789abcdef"[usize::from(half)]);
-        to.push(digit(byte >> 4));
-        to.push(digit(byte & 15));
+        push_digits(to, byte, b"0123456789abcdef");
     }
 }
 
