@@ -43,6 +43,18 @@ pub(crate) unsafe fn run(worker: &mut Worker, id: SiteId, args: *const Slot) -> 
             return text.map(|text| (Slot::str(text), false));
         }
     }
+    if let (SiteKind::Like { syntax: like::Syntax::Like { escape, fold: false } }, [a, b]) =
+        (&site.kind, site.arguments.as_slice())
+        && [a, b].iter().all(|of| of.physical() == Physical::Str)
+    {
+        // SAFETY: as the caller promises.
+        let (text, pattern) = unsafe { ((*args).as_str(), (*args.add(1)).as_str()) };
+        // SAFETY: likewise.
+        let is_like = unsafe { like::matches_plain(text.as_str(), pattern.as_str(), *escape) };
+        if let Some(is_like) = is_like {
+            return Ok((Slot::bool(is_like), false));
+        }
+    }
     if !is_of_texts(site) {
         // SAFETY: as the caller promises.
         return unsafe { run_anew(worker, (site, id), args) };

@@ -350,6 +350,27 @@ impl LikePattern {
     }
 }
 
+/// Whether a text matches a pattern of LIKE that is matched once: without compiling it. None if it has more in it than letters and `%`.
+pub fn matches_plain(text: &str, pattern: &str, escape: Option<char>) -> Option<bool> {
+    let (text, pattern) = (text.as_bytes(), pattern.as_bytes());
+    let escape = match escape {
+        Some(escape) => u8::try_from(escape).ok().filter(u8::is_ascii)?,
+        None => b'_',
+    };
+    if memchr::memchr2(b'_', escape, pattern).is_some() {
+        return None;
+    }
+    let Some(first) = memchr::memchr(b'%', pattern) else { return Some(text == pattern) };
+    let last = memchr::memrchr(b'%', pattern).unwrap_or(first);
+    let Some(rest) = text.strip_prefix(&pattern[..first]) else { return Some(false) };
+    let Some(mut rest) = rest.strip_suffix(&pattern[last + 1..]) else { return Some(false) };
+    for piece in pattern[first..=last].split(|byte| *byte == b'%').filter(|piece| !piece.is_empty()) {
+        let Some(at) = memchr::memmem::find(rest, piece) else { return Some(false) };
+        rest = &rest[at + piece.len()..];
+    }
+    Some(true)
+}
+
 /// Whether a text matches a pattern that is not constant.
 pub fn matches(text: &str, pattern: &str, syntax: Syntax) -> Result<bool> {
     match syntax {
@@ -361,7 +382,10 @@ pub fn matches(text: &str, pattern: &str, syntax: Syntax) -> Result<bool> {
 
 /// `text LIKE pattern` for a pattern that is not constant.
 pub fn like(text: &str, pattern: &str, escape: Option<char>) -> Result<bool> {
-    LikePattern::new(pattern, escape)?.matches(text)
+    match matches_plain(text, pattern, escape) {
+        Some(is_like) => Ok(is_like),
+        None => LikePattern::new(pattern, escape)?.matches(text),
+    }
 }
 
 /// `text ILIKE pattern` for a pattern that is not constant.
@@ -373,6 +397,24 @@ pub fn ilike(text: &str, pattern: &str, escape: Option<char>) -> Result<bool> {
 mod tests {
     use super::*;
     use base::Random;
+
+    #[test]
+    fn plain_patterns_match_as_compiled_ones_do() {
+        let mut random = Random(23);
+        let mut plain = 0;
+        for _ in 0..50_000 {
+            let mut text = |parts: &[&str]| (0..random.index(7)).map(|_| random.pick(parts)).collect::<String>();
+            let (text, pattern) = (text(&["a", "b", "é", "%", "\\"]), text(&["a", "b", "é", "%", "%", "_", "\\"]));
+            for escape in [None, Some('\\'), Some('a'), Some('é')] {
+                if let Some(is_like) = matches_plain(&text, &pattern, escape) {
+                    let compiled = LikePattern::new(&pattern, escape).unwrap();
+                    assert_eq!(Ok(is_like), compiled.matches(&text), "{text:?} like {pattern:?} escape {escape:?}");
+                    plain += 1;
+                }
+            }
+        }
+        assert!(plain > 20_000);
+    }
 
     #[test]
     fn plain_regular_expressions_match_as_others_do() {
