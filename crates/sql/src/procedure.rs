@@ -20,5 +20,5 @@ mod tree;
 
 pub use conditions::{state_of, static_state};
 pub use cursor::cursor_call;
-pub use parser::parse_body;
+pub use parser::{parse_body, variable_conflict};
 pub use tree::*;

@@ -19,9 +19,10 @@ use sqlparser::ast::{self, FunctionArg};
 use types::SqlType;
 
 use super::scope::{Clause, Level};
+use super::variables::VARIABLE_CONFLICT;
 use super::{Binder, fold, unsupported};
 use crate::parse::{CreateRoutineAst, ParameterAst, ReturnsAst, RoutineAst, RoutineNameAst, RoutineTypeAst};
-use crate::procedure::parse_body;
+use crate::procedure::{parse_body, variable_conflict};
 use crate::statement::RoutineChange;
 use crate::{ObjectName, Resolved, Statement};
 use arguments::Given;
@@ -148,6 +149,10 @@ impl Binder<'_> {
                 }
             }
         }
+        let mut settings = create.settings.clone();
+        if let Some(said) = variable_conflict(&body).filter(|_| language == Language::Procedural) {
+            settings.push((VARIABLE_CONFLICT.to_owned(), said.to_owned()));
+        }
         let routine = Routine {
             number: Routine::new_number(),
             schema: schema_of_routine(name.schema.as_deref()),
@@ -160,7 +165,7 @@ impl Binder<'_> {
             language,
             volatility: create.volatility,
             is_strict: create.is_strict,
-            settings: create.settings.clone(),
+            settings,
             body,
         };
         if self.resolver.setting("check_function_bodies").as_deref() != Some("off") {

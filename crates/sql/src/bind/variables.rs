@@ -18,6 +18,9 @@ use super::{Binder, fold, zone};
 use crate::parse::{Ast, RoutineAst, bare_expression, set_config};
 use crate::{Parsed, Prepare, Resolver, Statement};
 
+/// The setting that says what a name means that is a column and a variable.
+pub(super) const VARIABLE_CONFLICT: &str = "plpgsql.variable_conflict";
+
 /// What names mean that are no columns.
 #[derive(Default)]
 pub(super) enum Variables {
@@ -175,7 +178,12 @@ impl Binder<'_> {
             (_, Ok(expr), [ident]) if expr.as_column().is_some() => {
                 let name = [fold(ident)];
                 let is_both = !self.limits.in_view() && self.resolver.variable(&name)?.is_some();
-                if is_both { Err(self.ambiguous(ident)) } else { Ok(None) }
+                match self.resolver.setting(VARIABLE_CONFLICT).as_deref() {
+                    _ if !is_both => Ok(None),
+                    Some("use_column") => Ok(None),
+                    Some("use_variable") => self.variable(parts),
+                    _ => Err(self.ambiguous(ident)),
+                }
             }
             (_, Ok(_), _) => Ok(None),
             (_, Err(_), parts) => self.variable(parts),

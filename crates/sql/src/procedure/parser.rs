@@ -1,6 +1,8 @@
 //! From tokens to the tree. Expressions and statements of SQL are what stands between the words of the language, outside of
 //! parentheses and CASE.
 
+use std::borrow::Cow;
+
 use base::Result;
 
 use super::lexer::{Kind, Token, tokens, wrong};
@@ -11,7 +13,8 @@ const MAX_NESTING: usize = 200;
 
 /// Parses a body: one block, which a semicolon may end. Positions of errors are bytes of the body.
 pub fn parse_body(body: &str) -> Result<Block> {
-    let mut parser = Parser::new(body, tokens(body)?);
+    let blank = without_options(body);
+    let mut parser = Parser::new(body, tokens(&blank)?);
     let label = parser.label()?;
     let block = parser.block(label)?;
     parser.eat(";");
@@ -19,6 +22,25 @@ pub fn parse_body(body: &str) -> Result<Block> {
         Kind::End => Ok(block),
         _ => Err(parser.unexpected("")),
     }
+}
+
+/// The lines before the first block that say how the body is meant: `#variable_conflict use_column`.
+fn options(body: &str) -> impl Iterator<Item = &str> {
+    body.split_inclusive('\n').take_while(|line| line.trim_start().starts_with('#') || line.trim().is_empty())
+}
+
+/// The body with blanks in their place.
+fn without_options(body: &str) -> Cow<'_, str> {
+    let length: usize = options(body).map(str::len).sum();
+    match body[..length].contains('#') {
+        true => Cow::Owned(" ".repeat(length) + &body[length..]),
+        false => Cow::Borrowed(body),
+    }
+}
+
+/// What `#variable_conflict` says of names that are both columns and variables.
+pub fn variable_conflict(body: &str) -> Option<&str> {
+    options(body).find_map(|line| line.trim().strip_prefix("#variable_conflict")).map(str::trim)
 }
 
 /// What is left of a body.
