@@ -32,7 +32,7 @@ pub(crate) fn explain(
             .hint("it runs queries, INSERT, UPDATE, DELETE and MERGE"));
     }
     if analyze && is_change {
-        return changed(environment, statement);
+        return changed(environment, statement, stage);
     }
     if let Statement::With(with) = statement {
         return parts(environment, stage, *with);
@@ -55,12 +55,12 @@ pub(crate) fn explain(
             return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message).hint("EXPLAIN (ANALYZE, TRACE) runs it"));
         }
         ExplainStage::Trace => traced(environment, plan)?,
-        _ if analyze => analyzed(environment, plan)?,
+        _ if analyze => return analyzed(environment, plan, stage),
         ExplainStage::Logical => plan.to_string(),
         ExplainStage::Plain => Printer::plain(&execute::optimize(environment, plan)?).to_string(),
         ExplainStage::Json => {
             let plan = execute::optimize(environment, plan)?;
-            return Ok(texts(&["plan"], vec![vec![document(&plan)]]));
+            return Ok(texts(&["plan"], vec![vec![document(&plan, None, "")]]));
         }
         ExplainStage::Optimized => execute::optimize(environment, plan)?.to_string(),
         ExplainStage::Pipelines => {
@@ -102,32 +102,39 @@ fn parts(environment: &Environment, stage: ExplainStage, with: With) -> Result<Q
     Ok(texts(&["plan"], lines.into_iter().map(|line| vec![line]).collect()))
 }
 
-/// The plan as a document of JSON, in the form of PostgreSQL's.
-fn document(plan: &Plan) -> String {
+/// What operators have done (their times are those that all workers were busy), in the order of the plan's text, if it has run.
+type Done<'d> = Option<&'d mut dyn Iterator<Item = Operator>>;
+
+/// The plan as a document of JSON, in the form of PostgreSQL's; `end` is what else is said of the statement.
+fn document(plan: &Plan, mut done: Done<'_>, end: &str) -> String {
     let printer = Printer::plain(plan);
-    let ctes = plan.ctes.iter().map(|(_, cte)| {
+    let mut ctes = Vec::new();
+    for cte in plan.ctes.values() {
         let parts = format!("\"Subplan Name\": {}, ", json(&format!("CTE {}", cte.name)));
-        operator_document(&printer, &cte.plan, &parts)
-    });
-    let ctes: Vec<String> = ctes.collect();
-    let root = operator_document(&printer, &plan.root, "");
+        ctes.push(operator_document(&printer, &cte.plan, &parts, &mut done));
+    }
+    let root = operator_document(&printer, &plan.root, "", &mut done);
     match ctes.is_empty() {
-        true => format!("[{{\"Plan\": {root}}}]"),
-        false => format!("[{{\"Plan\": {root}, \"CTEs\": [{}]}}]", ctes.join(", ")),
+        true => format!("[{{\"Plan\": {root}{end}}}]"),
+        false => format!("[{{\"Plan\": {root}, \"CTEs\": [{}]{end}}}]", ctes.join(", ")),
     }
 }
 
 /// `parts` are what else is said of the operator.
-fn operator_document(printer: &Printer<'_>, node: &Node, parts: &str) -> String {
+fn operator_document(printer: &Printer<'_>, node: &Node, parts: &str, done: &mut Done<'_>) -> String {
     let label = printer.operator(node);
     // The first word names it, and joins have two.
     let words = if label.starts_with("join ") { 2 } else { 1 };
     let name = label.split_whitespace().take(words).collect::<Vec<_>>().join(" ");
     let rows = if node.rows.is_finite() { format!("{:.0}", node.rows) } else { "null".to_owned() };
-    let inputs: Vec<String> = node.inputs().map(|input| operator_document(printer, input, "")).collect();
+    let actual =
+        done.as_mut().and_then(|done| done.next()).map_or_else(String::new, |Operator { rows, time, .. }| {
+            format!(", \"Actual Rows\": {rows}, \"Actual Total Time\": {:.3}, \"Actual Loops\": 1", ms(time))
+        });
+    let inputs: Vec<String> = node.inputs().map(|input| operator_document(printer, input, "", done)).collect();
     let inputs = if inputs.is_empty() { String::new() } else { format!(", \"Plans\": [{}]", inputs.join(", ")) };
     let (name, label) = (json(&name), json(&label));
-    format!("{{{parts}\"Node Type\": {name}, \"Operator\": {label}, \"Plan Rows\": {rows}{inputs}}}")
+    format!("{{{parts}\"Node Type\": {name}, \"Operator\": {label}, \"Plan Rows\": {rows}{actual}{inputs}}}")
 }
 
 /// A text as one of JSON.
@@ -167,7 +174,7 @@ fn pipelines(program: &pipeline::ir::Program) -> String {
 }
 
 /// Changes rows, and shows how that ran.
-fn changed(environment: &Environment, statement: Statement) -> Result<QueryResult> {
+fn changed(environment: &Environment, statement: Statement, stage: ExplainStage) -> Result<QueryResult> {
     let begin = Instant::now();
     let (what, rows, mut ran) = match statement {
         Statement::Insert(insert) => {
@@ -183,18 +190,31 @@ fn changed(environment: &Environment, statement: Statement) -> Result<QueryResul
         }
         _ => return Err(Error::internal("a change that is none")),
     };
-    let text = shown(&mut ran, begin.elapsed(), &format!("{what} {rows}"));
-    Ok(texts(&["plan"], text.lines().map(|l| vec![l.to_string()]).collect()))
+    Ok(told(&mut ran, begin.elapsed(), &format!("{what} {rows}"), stage))
 }
 
 /// Runs the query and shows estimated beside actual rows of each operator and its time, and what each pipeline did.
-fn analyzed(environment: &Environment, plan: Plan) -> Result<String> {
+fn analyzed(environment: &Environment, plan: Plan, stage: ExplainStage) -> Result<QueryResult> {
     let begin = Instant::now();
     let plan = execute::optimize(environment, plan)?;
     let optimized = begin.elapsed();
     let mut running = execute::start(environment, &plan, true, environment.call.token())?;
     let rows = drain(&mut running)?;
-    Ok(shown(&mut Ran { plan, optimized, running }, begin.elapsed(), &format!("{rows} rows")))
+    Ok(told(&mut Ran { plan, optimized, running }, begin.elapsed(), &format!("{rows} rows"), stage))
+}
+
+/// The same as a document, or as lines of text.
+fn told(ran: &mut Ran, in_all: Duration, done: &str, stage: ExplainStage) -> QueryResult {
+    if stage != ExplainStage::Json {
+        let text = shown(ran, in_all, done);
+        return texts(&["plan"], text.lines().map(|l| vec![l.to_string()]).collect());
+    }
+    let Ran { plan, optimized, running } = ran;
+    let planning = *optimized + running.compiled;
+    let (planning, execution) = (ms(planning), ms(in_all.saturating_sub(planning)));
+    let end = format!(", \"Planning Time\": {planning:.3}, \"Execution Time\": {execution:.3}");
+    let mut counts = running.operators().into_iter();
+    texts(&["plan"], vec![vec![document(plan, Some(&mut counts), &end)]])
 }
 
 /// What a plan that has run `in_all` so long has done; and `done`.

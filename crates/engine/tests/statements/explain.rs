@@ -118,6 +118,26 @@ fn analyze_does_what_it_shows() {
 }
 
 #[test]
+fn documents_have_what_was_counted() {
+    let s = &mut session();
+    let sql = "explain (analyze, format json) with x as materialized (select i from n where i < 10) select count(*) from x, x y";
+    let [document] = lines(s, sql).try_into().unwrap();
+    let part = |path: &str| format!("select j #>> '{path}' from (values ($1::json)) t(j)");
+    let mut at = |path: &str| {
+        let rows =
+            s.execute(&part(path), &[(types::Value::str(document.as_str()), SqlType::Text)]).unwrap().rows().unwrap();
+        format_value(&rows[0][0], SqlType::Text)
+    };
+    assert_eq!(at("{0,Plan,Actual Rows}"), "1");
+    assert_eq!(at("{0,Plan,Plans,0,Actual Rows}"), "100");
+    assert_eq!((at("{0,CTEs,0,Actual Rows}"), at("{0,CTEs,0,Plan Rows}")), ("10".to_owned(), "10".to_owned()));
+    assert!(at("{0,Execution Time}").parse::<f64>().unwrap() > 0.0);
+    let [document] = lines(s, "explain (analyze, format json) delete from n where i < 5").try_into().unwrap();
+    assert!(document.contains("\"Actual Rows\": 5,"), "{document}");
+    assert_eq!(lines(s, "select count(*)::text from n where i < 10"), ["5"]);
+}
+
+#[test]
 fn scans_below_a_top_k_leave_rows_out() {
     let s = &mut session();
     s.execute(
