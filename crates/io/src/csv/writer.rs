@@ -141,6 +141,9 @@ impl<W: Write> CsvWriter<W> {
                 let shown = local.and_then(|t| date::strftime(t, pattern));
                 self.out.push_str(&shown.unwrap_or_else(|_| format_value_in(&column.value(row), t, &self.zone)));
             }
+            (SqlType::Bool, _) if self.dialect.text_format => {
+                self.out.push(if column.values::<u8>()[row] != 0 { 't' } else { 'f' });
+            }
             (SqlType::Date, _) => date::write_date(&mut self.out, column.values::<i32>()[row]),
             (SqlType::Timetz, _) => date::write_timetz(&mut self.out, column.values::<i64>()[row]),
             (SqlType::Time, _) => date::write_time(&mut self.out, column.values::<i64>()[row]),
