@@ -259,11 +259,6 @@ fn options_of_copy() {
     b.error("copy t to '@/y.csv' with (rejects_table 'x')", "42601", &["rejects_table"]);
     b.error("copy t from '@/y.parquet' with (rejects_table 'x')", "42601", &["rejects_table"]);
     b.error("copy t to stdout (format nonsense)", "22023", &["nonsense"]);
-    // Truth is a letter in PostgreSQL's text format, a word in CSV.
-    b.check("copy (select true, false, null::boolean) to '@/truth.txt'", &["COPY 1"]);
-    b.check("select content from read_text('@/truth.txt')", &["t\tf\t\\N\n"]);
-    b.check("copy (select true, false) to '@/truth.csv'", &["COPY 1"]);
-    b.check("select content from read_text('@/truth.csv')", &["true,false\n"]);
     assert!(!b.folder.join("y.csv").exists());
 }
 

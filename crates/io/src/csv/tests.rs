@@ -299,6 +299,21 @@ fn what_is_written_is_read() {
     }
 }
 
+/// Truth is a letter in PostgreSQL's text format, a word in CSV.
+#[test]
+fn truth_is_written_as_the_format_has_it() {
+    let fields = [crate::Field::new("a", SqlType::Bool)];
+    for (format, expected) in [("csv", "true\nfalse\n\n"), ("text", "t\nf\n\\N\n")] {
+        let mut column = types::ColumnBuilder::new(SqlType::Bool, 3);
+        [Value::Bool(true), Value::Bool(false), Value::Null].iter().for_each(|value| column.push_value(value));
+        let mut options = CsvOptions::copy();
+        options.set("format", format).unwrap();
+        let mut writer = CsvWriter::new(Vec::new(), &fields, &options).unwrap();
+        writer.write(&types::Chunk::new(3, vec![column.finish()])).unwrap();
+        assert_eq!(String::from_utf8(writer.finish().unwrap()).unwrap(), expected, "{format}");
+    }
+}
+
 /// The data of the R package nycflights13, if `MORSEL_TEST_DATA` names a folder that has it.
 #[test]
 fn flights() {
