@@ -264,7 +264,8 @@ fn create_table(name: &str, table: &Table, kinship: Option<&Kinship>, catalog: &
         let deferrable = deferrable(definition.deferrable.map(|deferrable| deferrable.initially));
         lines.push(format!("    CONSTRAINT {} {what}{nulls} ({columns}){deferrable}", quoted(&definition.name)));
     }
-    for key in &table.foreign_keys {
+    // The others come once rows are there.
+    for key in table.foreign_keys.iter().filter(|key| key.is_valid) {
         lines.push(format!("    CONSTRAINT {} {}", quoted(&key.name), references(table, key, catalog)));
     }
     for check in &table.checks {

@@ -8,7 +8,7 @@ use base::{Error, Result, SqlState};
 use catalog::{CatalogSnapshot, Table, TableEntry};
 use types::{SqlType, Value};
 
-use crate::definitions::{Definition, Definitions, full_name, quoted};
+use crate::definitions::{Definition, Definitions, full_name, quoted, references};
 use crate::environment::Environment;
 use crate::result::{QueryResult, Tag};
 
@@ -124,12 +124,19 @@ fn everything(
     text
 }
 
-/// What is done once rows are there: queries are asked again, sequences go on where they were, triggers are called from here on.
+/// What is done once rows are there: queries are asked again, keys that hold of new rows only come, sequences go on where they were, triggers are called from here on.
 fn afterwards(catalog: &CatalogSnapshot, triggers: Vec<Definition>) -> String {
     let mut text = String::new();
     for (schema, name, entry) in catalog.entries() {
-        if matches!(entry, TableEntry::Table(table) if table.definition.is_some()) {
-            let _ = writeln!(text, "REFRESH MATERIALIZED VIEW {};", full_name(schema, name));
+        let TableEntry::Table(table) = entry else { continue };
+        let full = full_name(schema, name);
+        if table.definition.is_some() {
+            let _ = writeln!(text, "REFRESH MATERIALIZED VIEW {full};");
+        }
+        // Keys that were never asked of the rows that are there.
+        for key in table.foreign_keys.iter().filter(|key| !key.is_valid) {
+            let (key_name, key) = (quoted(&key.name), references(table, key, catalog));
+            let _ = writeln!(text, "ALTER TABLE {full} ADD CONSTRAINT {key_name} {key};");
         }
     }
     for (schema, name, entry) in catalog.sequences() {

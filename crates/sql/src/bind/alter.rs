@@ -10,7 +10,7 @@ mod rows;
 mod texts;
 
 use base::{Error, Result, SqlState};
-use catalog::{Filling, IndexStatistics, Kinship};
+use catalog::{Filling, ForeignKey, IndexStatistics, Kinship};
 use plan::{Expr, eval};
 use sqlparser::ast::{
     self, AlterColumnOperation as ColumnAction, AlterTableOperation as Action, DropBehavior, TableConstraint,
@@ -156,7 +156,7 @@ impl Binder<'_> {
                 column_def.options.iter().try_for_each(|option| match &option.option {
                     ast::ColumnOption::ForeignKey(key) => {
                         let name = option.name.as_ref().or(key.name.as_ref());
-                        self.add_foreign_key(key, name, std::slice::from_ref(&column_def.name), altered)
+                        self.add_foreign_key(key, name, std::slice::from_ref(&column_def.name), true, altered)
                     }
                     _ => Ok(()),
                 })
@@ -297,11 +297,7 @@ impl Binder<'_> {
                 Ok(())
             }
             TableConstraint::ForeignKey(key) => {
-                self.add_foreign_key(key, key.name.as_ref(), &key.columns, altered)?;
-                if let Some(added) = altered.table.foreign_keys.last_mut() {
-                    added.is_valid = !not_valid;
-                }
-                Ok(())
+                self.add_foreign_key(key, key.name.as_ref(), &key.columns, !not_valid, altered)
             }
             other => {
                 let is_primary = matches!(other, TableConstraint::PrimaryKey(_));
@@ -327,6 +323,7 @@ impl Binder<'_> {
         key: &ast::ForeignKeyConstraint,
         name: Option<&ast::Ident>,
         columns: &[ast::Ident],
+        is_valid: bool,
         altered: &mut Altered<'_>,
     ) -> Result<()> {
         let places = altered.attributes();
@@ -336,7 +333,7 @@ impl Binder<'_> {
         let names = altered.before.foreign_keys.iter().map(|key| key.name.clone()).collect();
         let is_partitioned = altered.before.is_partitioned();
         let key = self.foreign_key(key, name, columns, &altered.table, &Own { names, unique, is_partitioned })?;
-        altered.table.foreign_keys.push(key);
+        altered.table.foreign_keys.push(ForeignKey { is_valid, ..key });
         Ok(())
     }
 }

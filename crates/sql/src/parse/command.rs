@@ -436,10 +436,6 @@ fn set(parser: &mut Parser<'_>) -> Result<Ast> {
         return Ok(Ast::SetConstraints { names, deferred });
     }
     let span = parser.peek_token().span;
-    if parser.parse_keywords(&[Keyword::TIME, Keyword::ZONE]) {
-        let value = option_value(parser)?;
-        return Ok(Ast::Set { name: "timezone".to_owned(), value: Some(value), local, span });
-    }
     let users = [("role", "role"), ("authorization", "session_authorization")];
     if let Some((_, name)) = users.iter().find(|(word, _)| !is_name && is_word(parser, word))
         && !matches!(parser.peek_nth_token_ref(1).token, Token::Eq)
@@ -460,16 +456,31 @@ fn set(parser: &mut Parser<'_>) -> Result<Ast> {
         let value = Some(parser.parse_literal_string()?);
         return Ok(Ast::Set { name: "search_path".to_owned(), value, local, span });
     }
+    let (name, value) = setting(parser)?;
+    Ok(Ast::Set { name, value, local, span })
+}
+
+/// A setting and what it is set to: `name TO value, ...`, `TIME ZONE value`; no value means DEFAULT.
+pub(super) fn setting(parser: &mut Parser<'_>) -> Result<(String, Option<String>)> {
+    if parser.parse_keywords(&[Keyword::TIME, Keyword::ZONE]) {
+        return Ok(("timezone".to_owned(), Some(option_value(parser)?)));
+    }
     let name = setting_name(parser)?;
     if !parser.consume_token(&Token::Eq) && !parser.consume_token(&Token::Assignment) {
         parser.expect_keyword_is(Keyword::TO)?;
     }
     if parser.parse_keyword(Keyword::DEFAULT) {
-        return Ok(Ast::Set { name, value: None, local, span });
+        return Ok((name, None));
     }
-    let mut value = option_value(parser)?;
-    while parser.consume_token(&Token::Comma) {
-        value = format!("{value},{}", option_value(parser)?);
+    let mut values: Vec<String> = Vec::new();
+    loop {
+        let is_name = matches!(&parser.peek_token_ref().token, Token::Word(word) if word.quote_style.is_some());
+        let value = option_value(parser)?;
+        // What is in quotes is one schema, whatever is in it.
+        let is_schema = name == "search_path" && is_name;
+        values.push(if is_schema { format!("\"{}\"", value.replace('"', "\"\"")) } else { value });
+        if !parser.consume_token(&Token::Comma) {
+            return Ok((name, Some(values.join(","))));
+        }
     }
-    Ok(Ast::Set { name, value: Some(value), local, span })
 }

@@ -6,6 +6,7 @@ use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Span, Token};
 
 use super::aggregate::{CreateAggregateAst, create_aggregate};
+use super::command::setting;
 use super::macros::{CreateMacroAst, create_macro, dropped_macro};
 use super::words::{is_word, word};
 use super::{back_to, here};
@@ -250,7 +251,8 @@ fn option(parser: &mut Parser<'_>, made: &mut CreateRoutineAst) -> Result<bool> 
     } else if parser.parse_keyword(Keyword::AS) {
         made.body = Some(text(parser)?);
     } else if parser.parse_keyword(Keyword::SET) {
-        made.settings.push(setting(parser)?);
+        let (name, value) = setting(parser)?;
+        made.settings.extend(value.map(|value| (name, value)));
     } else if parser.parse_keyword(Keyword::RETURN) {
         made.expression = Some(parser.parse_expr()?);
     } else if word(parser, "immutable") {
@@ -279,33 +281,6 @@ fn option(parser: &mut Parser<'_>, made: &mut CreateRoutineAst) -> Result<bool> 
         return parser.expected("an option of a function", parser.peek_token());
     }
     Ok(true)
-}
-
-/// `name TO value, ...` of SET: the value as `set_config` has it.
-fn setting(parser: &mut Parser<'_>) -> Result<(String, String)> {
-    let name = if is_word(parser, 0, "time") && is_word(parser, 1, "zone") {
-        parser.next_token();
-        parser.next_token();
-        "timezone".to_owned()
-    } else {
-        let name = parser.parse_object_name(false)?.to_string().to_lowercase();
-        if !parser.consume_token(&Token::Eq) {
-            parser.expect_keyword(Keyword::TO)?;
-        }
-        name
-    };
-    let values = parser.parse_comma_separated(|parser| {
-        let sign = if parser.consume_token(&Token::Minus) { "-" } else { "" };
-        let token = parser.next_token();
-        Ok(match &token.token {
-            Token::SingleQuotedString(text) => text.clone(),
-            Token::Word(word) if word.quote_style.is_some() => format!("\"{}\"", word.value.replace('"', "\"\"")),
-            Token::Word(word) => word.value.to_lowercase(),
-            Token::Number(number, _) => format!("{sign}{number}"),
-            _ => return parser.expected("a value", token),
-        })
-    })?;
-    Ok((name, values.join(", ")))
 }
 
 fn returns(parser: &mut Parser<'_>, parameters: &mut Vec<ParameterAst>) -> Result<ReturnsAst> {

@@ -1,4 +1,5 @@
-//! Names of constraints, RENAME CONSTRAINT and VALIDATE CONSTRAINT. A key with another name is dropped and made anew, which asks the rows once more.
+//! Names of constraints, RENAME CONSTRAINT and VALIDATE CONSTRAINT. A key with another name is dropped and made anew, which asks the rows
+//! once more.
 
 use base::{Error, Result, SqlState};
 use catalog::ForeignKey;
