@@ -6,7 +6,6 @@ use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Span, Token};
 
 use super::aggregate::{CreateAggregateAst, create_aggregate};
-use super::command::setting;
 use super::macros::{CreateMacroAst, create_macro, dropped_macro};
 use super::words::{is_word, word};
 use super::{back_to, here};
@@ -251,7 +250,7 @@ fn option(parser: &mut Parser<'_>, made: &mut CreateRoutineAst) -> Result<bool> 
     } else if parser.parse_keyword(Keyword::AS) {
         made.body = Some(text(parser)?);
     } else if parser.parse_keyword(Keyword::SET) {
-        let (name, value) = setting(parser)?;
+        let (name, value) = super::command::setting(parser)?;
         made.settings.extend(value.map(|value| (name, value)));
     } else if parser.parse_keyword(Keyword::RETURN) {
         made.expression = Some(parser.parse_expr()?);
