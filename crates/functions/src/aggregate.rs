@@ -169,6 +169,9 @@ aggregates! {
     WordList, "array_agg", &[], 2, any, 1, false, collected::list,
         "The list of the values with those words, the second arguments, or NULL where the first is 1; in the order of the further numbers, then of these two.",
         ("array_agg(x)", "{1,2,4,NULL}");
+    FirstOfWordList, "array_agg_first", &[], 3, any, 1, false, collected::first_of_list,
+        "The first elements of that list, as many as the second argument says at most, which is a constant.",
+        ("list_take(array_agg(x ORDER BY x DESC NULLS LAST), 2)", "{4,2}");
 }
 
 impl AggregateFunction {
@@ -238,9 +241,12 @@ impl AggregateFunction {
         }
     }
 
-    /// Whether its second argument reads no column and is the whole group's: the fraction of a percentile, a separator.
+    /// Whether its second argument reads no column and is the whole group's: the fraction of a percentile, a separator, how many elements.
     pub fn has_fixed_argument(self) -> bool {
-        matches!(self, Self::ContinuousAt | Self::DiscreteAt | Self::Texts | Self::TextsBackwards)
+        matches!(
+            self,
+            Self::ContinuousAt | Self::DiscreteAt | Self::Texts | Self::TextsBackwards | Self::FirstOfWordList
+        )
     }
 
     /// The one that collects texts, and puts them together, or elements of a list.
@@ -250,6 +256,11 @@ impl AggregateFunction {
             (false, false) => Self::Texts,
             (false, true) => Self::TextsBackwards,
         }
+    }
+
+    /// The one that collects no more elements of this one's list than the first few.
+    pub fn of_first(self) -> Option<Self> {
+        (self == Self::WordList).then_some(Self::FirstOfWordList)
     }
 
     /// Whether of texts whose order is open the greatest comes first.

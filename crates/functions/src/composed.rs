@@ -248,14 +248,19 @@ const FIGURES_AND_TIMES: &[Composed] = &[
     scalar(
         &["dayname"],
         &["d"],
-        "to_char(d, 'FMDay')",
+        "CASE CAST(date_part('dow', d) AS integer) WHEN 0 THEN 'Sunday' WHEN 1 THEN 'Monday' WHEN 2 THEN \
+         'Tuesday' WHEN 3 THEN 'Wednesday' WHEN 4 THEN 'Thursday' WHEN 5 THEN 'Friday' WHEN 6 THEN \
+         'Saturday' END",
         "The name of the day of the week.",
         ("dayname(date '1992-03-22')", "Sunday"),
     ),
     scalar(
         &["monthname"],
         &["d"],
-        "to_char(d, 'FMMonth')",
+        "CASE CAST(date_part('month', d) AS integer) WHEN 1 THEN 'January' WHEN 2 THEN 'February' WHEN 3 \
+         THEN 'March' WHEN 4 THEN 'April' WHEN 5 THEN 'May' WHEN 6 THEN 'June' WHEN 7 THEN 'July' WHEN 8 \
+         THEN 'August' WHEN 9 THEN 'September' WHEN 10 THEN 'October' WHEN 11 THEN 'November' WHEN 12 \
+         THEN 'December' END",
         "The name of the month.",
         ("monthname(date '1992-09-20')", "September"),
     ),

@@ -14,6 +14,7 @@ pub mod distinct_aggregates;
 pub mod eager;
 pub mod existence;
 pub mod extremes;
+pub mod first_elements;
 pub mod fold;
 pub mod joinorder;
 pub mod late_averages;
@@ -134,6 +135,7 @@ fn passes(settings: &Settings) -> Vec<Box<dyn Pass>> {
     vec![
         Box::new(fold::Fold),
         Box::new(unnest::Unnest),
+        Box::new(first_elements::FirstElements),
         Box::new(distinct_aggregates::DistinctAggregates),
         Box::new(modes::Modes),
         Box::new(fold::Fold),

@@ -9,6 +9,7 @@
 //! would have to stop in between. What remains is a search in all of its sorted runs at once, O(log n) steps in each.
 
 pub(crate) mod entries;
+mod first;
 
 use std::ops::Range;
 
@@ -37,6 +38,8 @@ struct Chunk {
     used: u32,
     /// Whether they are in their order.
     sorted: bool,
+    /// Whether [`first`] has chosen among them.
+    chosen: bool,
 }
 
 /// Words of the first chunk: with what stands before them a cache line.
@@ -125,7 +128,7 @@ impl Values {
         let chunk = worker.keep_any(size_of::<Chunk>() + words * 8)?.cast::<Chunk>();
         // SAFETY: fresh memory for a chunk of so many words, aligned to 16.
         unsafe {
-            chunk.write(Chunk { before: self.last, used: 0, sorted: false });
+            chunk.write(Chunk { before: self.last, used: 0, sorted: false, chosen: false });
             self.next = Chunk::words(chunk);
             self.end = self.next.add(words);
         }

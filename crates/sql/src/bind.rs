@@ -11,6 +11,7 @@ mod collation;
 mod columns;
 mod comment;
 mod computed;
+mod conjunction;
 mod constraint;
 mod copies;
 mod definition;

@@ -7,6 +7,7 @@
 
 mod access;
 mod builder;
+mod chosen;
 mod frame;
 mod group;
 mod join;

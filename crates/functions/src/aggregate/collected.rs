@@ -37,14 +37,28 @@ pub(super) fn texts(input: Input<'_>, backwards: bool) -> Result<Value> {
     Ok(Value::str(out))
 }
 
+/// The first elements of a list of words.
+pub(super) fn first_of_list(input: Input<'_>) -> Result<Value> {
+    let [most, others @ ..] = input.others else { return Err(Error::internal("a list of unknown length")) };
+    match most.first() {
+        Some(Value::Int(most)) => of_words(Input { others, ..input }, usize::try_from(*most).unwrap_or(0)),
+        _ => Err(Error::internal("a list of unknown length")),
+    }
+}
+
 /// A list of words.
 pub(super) fn list(input: Input<'_>) -> Result<Value> {
+    of_words(input, usize::MAX)
+}
+
+fn of_words(input: Input<'_>, most: usize) -> Result<Value> {
     let [words, keys @ ..] = input.others else { return Err(Error::internal("a list without words")) };
     let element = input.result.element().unwrap_or(SqlType::Null);
     let stride = array::stride(element).ok_or_else(|| Error::internal("a list of what has no words"))?;
     let by_word =
         |a: usize, b: usize| input.values[a].total_cmp(&input.values[b]).then_with(|| words[a].total_cmp(&words[b]));
-    let rows = ordered(input, keys, by_word);
+    let mut rows = ordered(input, keys, by_word);
+    rows.truncate(most);
     let mut out = vec![0; stride * rows.len()];
     for (to, row) in out.chunks_exact_mut(stride).zip(rows) {
         let word = match (&input.values[row], &words[row]) {

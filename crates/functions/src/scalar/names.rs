@@ -91,6 +91,7 @@ impl ScalarFunction {
     pub const LEAST: Self = row("least");
     pub const ARRAY_ALONE: Self = row("array_alone");
     pub const LIST_EXTRACT: Self = row("list_extract");
+    pub const LIST_TAKE: Self = row("list_take");
     pub const SORT_WORD: Self = row("sort_word");
     pub const LIST_CONTAINS: Self = row("list_contains");
     pub const ARRAY_CAT: Self = row("array_cat");

@@ -104,6 +104,8 @@ pub enum Callee {
     CollectMerge,
     /// `(Ptr entries, I64 ...) -> ()`: adds an entry of so many words to those of a group, {Ptr, Ptr, Ptr, Ptr} at the address.
     CollectWords(u8),
+    /// `(Ptr entries, I64 most, I64 ...) -> ()`: likewise, of which no more than the first few are needed.
+    CollectFirst(u8),
     /// `(Ptr entries, I64 ..., Str) -> ()`: likewise, of so many words and a text, which is copied.
     CollectText(u8),
     /// `(Ptr distinct, I64 hash) -> ()`: adds to the hashes of a group's values, {Ptr} at the address.
@@ -245,6 +247,7 @@ impl Callee {
             Self::CollectInteger => (&[Ptr, I64], None),
             Self::CollectFloat => (&[Ptr, F64], None),
             Self::CollectWords(words) => return Some((entry(words, &[]), Vec::new())),
+            Self::CollectFirst(words) => return Some((entry(words + 1, &[]), Vec::new())),
             Self::CollectText(words) => return Some((entry(words, &[Str]), Vec::new())),
             Self::FloatWord => (&[F64], Some(I64)),
             Self::MostFrequentInteger => (&[Ptr], Some(I64)),

@@ -85,6 +85,7 @@ pub fn function(callee: Callee) -> (AbiFn, u64) {
         Callee::CollectFloat => (collect_float, 0),
         Callee::CollectMerge => (collect_merge, 0),
         Callee::CollectWords(words) => (collect_words, words.into()),
+        Callee::CollectFirst(words) => (collect_first, words.into()),
         Callee::CollectText(words) => (collect_text, words.into()),
         Callee::MostFrequentInteger => (most_frequent_integer, 0),
         Callee::MostFrequentFloat => (most_frequent_float, 0),
@@ -348,6 +349,20 @@ functions! {
                 entry.iter_mut().enumerate().for_each(|(at, of)| *of = word(at));
                 list.add_words(worker, entry)?;
             }
+        }
+        Ok(Slot::default())
+    }
+    fn collect_first(worker, words, args) {
+        let word = |at: usize| word_of_integer(args.slot(at + 2).as_i64());
+        let (list, most) = (&mut *args.pointer::<Values>(0), args.slot(1).as_i64() as usize);
+        match words {
+            1 => list.add_first(worker, [word(0)], most)?,
+            2 => list.add_first(worker, [word(0), word(1)], most)?,
+            3 => list.add_first(worker, [word(0), word(1), word(2)], most)?,
+            4 => list.add_first(worker, [word(0), word(1), word(2), word(3)], most)?,
+            5 => list.add_first(worker, [word(0), word(1), word(2), word(3), word(4)], most)?,
+            6 => list.add_first(worker, [word(0), word(1), word(2), word(3), word(4), word(5)], most)?,
+            _ => return Err(Error::internal("an entry of too many words")),
         }
         Ok(Slot::default())
     }

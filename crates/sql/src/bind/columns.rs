@@ -10,6 +10,7 @@ use types::Value;
 use types::ops::like::{DEFAULT_ESCAPE, Syntax, matches, similar};
 use types::ops::regex;
 
+use super::conjunction::all_of;
 use super::output_name::output_name;
 use super::scope::{Clause, Level, find_relation};
 use super::{Binder, fold, unsupported};
@@ -83,13 +84,8 @@ impl Binder<'_> {
     /// A condition with COLUMNS as one that holds for each of the columns; any other as it is.
     pub(super) fn for_all_columns<'e>(&mut self, condition: &'e ast::Expr) -> Result<Cow<'e, ast::Expr>> {
         let Some(each) = self.each_column(condition)? else { return Ok(Cow::Borrowed(condition)) };
-        let each = each.into_iter().map(|each| ast::Expr::Nested(Box::new(each.expr)));
-        let both = |left, right| ast::Expr::BinaryOp {
-            left: Box::new(left),
-            op: ast::BinaryOperator::And,
-            right: Box::new(right),
-        };
-        Ok(each.reduce(both).map_or(Cow::Borrowed(condition), Cow::Owned))
+        let each = each.into_iter().map(|each| each.expr);
+        Ok(all_of(each).map_or(Cow::Borrowed(condition), Cow::Owned))
     }
 
     /// The expression with all the columns in the place of each `*COLUMNS(...)`; none if it has none.

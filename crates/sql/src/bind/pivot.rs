@@ -9,9 +9,10 @@ use std::collections::HashSet;
 
 use base::{Error, Result, SqlState};
 use sqlparser::ast::TableFactor;
-use sqlparser::ast::{self, BinaryOperator, Expr, ExprWithAlias, Ident, PivotValueSource, Query, SelectItem};
+use sqlparser::ast::{self, Expr, ExprWithAlias, Ident, PivotValueSource, Query, SelectItem};
 use types::Value;
 
+use super::conjunction::both;
 use super::expr::is_aggregate;
 use super::from::FromItem;
 use super::scope::{CteBinding, LockableRows, Scope};
@@ -256,11 +257,6 @@ fn named_value(value: &Expr) -> ExprWithAlias {
         }
         _ => ExprWithAlias { expr: value.clone(), alias: None },
     }
-}
-
-fn both(before: Option<Expr>, condition: Expr) -> Expr {
-    let Some(before) = before else { return condition };
-    Expr::BinaryOp { left: Box::new(before), op: BinaryOperator::And, right: Box::new(condition) }
 }
 
 /// An expression whose aggregates are of the rows that fulfil a condition.

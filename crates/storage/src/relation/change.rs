@@ -143,14 +143,17 @@ impl Relation {
         }) {
             return;
         }
+        let mut all: Vec<Bounds> = Vec::with_capacity(values.len());
         let mut live = lock(&self.live);
         for &(attribute, value) in values {
-            live.summary.columns[attribute].bounds.add(Values::from(&datum(attribute, value)), 0);
+            let bounds = &mut live.summary.columns[attribute].bounds;
+            bounds.add_with_room(Values::from(&datum(attribute, value)), 0, None);
+            all.push(bounds.clone());
         }
         drop(live);
         chunk.widen_changed_by(|widened| {
-            for &(attribute, value) in values {
-                widened[attribute].add(Values::from(&datum(attribute, value)), 0);
+            for (&(attribute, value), all) in values.iter().zip(&all) {
+                widened[attribute].add_with_room(Values::from(&datum(attribute, value)), 0, Some(all));
             }
         });
         self.widened.fetch_add(1, Ordering::Release);

@@ -10,6 +10,8 @@ use crate::values::Values;
 
 /// Rows that are looked at together for the bounds of strings: as many as a word has bits.
 const BLOCK: usize = 64;
+/// Bounds that are widened once may be so again: for that they get this part of their range more.
+const ROOM: i128 = 4;
 /// The most bytes of a string that a bound keeps.
 const TEXT_BYTES: usize = 32;
 
@@ -112,6 +114,33 @@ impl Bounds {
         });
         self.merge_range(&more);
         true
+    }
+
+    /// As [`add`](Self::add), for rows that are changed one by one: integers that go up or down a little each time do not change the
+    /// bounds each time. They are within those of `all`, which hold for the row.
+    pub(crate) fn add_with_room(&mut self, column: Values<'_>, row: usize, all: Option<&Self>) {
+        let before = self.range.clone();
+        if !self.add(column, row) || !matches!(column.physical(), Physical::I16 | Physical::I32 | Physical::I64) {
+            return;
+        }
+        let (least, greatest) = match all.map(|all| &all.range) {
+            Some(ValueRange::Keys { min, max }) => (*min, *max),
+            Some(_) => return,
+            None => match column.physical() {
+                Physical::I16 => (i16::MIN.into(), i16::MAX.into()),
+                Physical::I32 => (i32::MIN.into(), i32::MAX.into()),
+                _ => (i64::MIN.into(), i64::MAX.into()),
+            },
+        };
+        if let (ValueRange::Keys { min: a, max: b }, ValueRange::Keys { min, max }) = (before, &mut self.range) {
+            let room = (b - a) / ROOM;
+            if *min < a {
+                *min = (*min - room).max(least.min(*min));
+            }
+            if *max > b {
+                *max = (*max + room).min(greatest.max(*max));
+            }
+        }
     }
 
     /// Whether they hold for one more row, whose value is at `row`, as they are.

@@ -65,3 +65,35 @@ fn bounds_of_texts_are_those_of_their_bytes() {
         assert_eq!(bounds.range, expected, "{values:?}");
     }
 }
+
+#[test]
+fn bounds_of_what_goes_up_are_seldom_widened() {
+    use crate::values::Values;
+    use types::Datum;
+    fn of(value: &Value) -> Datum<'_> {
+        Datum::new(value, SqlType::BigInt)
+    }
+    let (mut all, mut some) = (Bounds::default(), Bounds::default());
+    let mut widened = 0;
+    for number in (0..100_000).chain((0..1000).map(|n| -n * 70)).chain([i64::MIN, i64::MAX]) {
+        let value = Value::Int(number);
+        if !some.has(Values::from(&of(&value)), 0) {
+            all.add_with_room(Values::from(&of(&value)), 0, None);
+            some.add_with_room(Values::from(&of(&value)), 0, Some(&all));
+            widened += 1;
+        }
+        assert!(all.has(Values::from(&of(&value)), 0) && some.has(Values::from(&of(&value)), 0));
+        let (ValueRange::Keys { min: a, max: b }, ValueRange::Keys { min, max }) = (&all.range, &some.range) else {
+            panic!("numbers have ranges of numbers");
+        };
+        assert!(a <= min && max <= b && i128::from(i64::MIN) <= *a && *b <= i128::from(i64::MAX));
+    }
+    assert!(widened < 100, "{widened}");
+    // Others have the bounds that they have.
+    let mut texts = Bounds::default();
+    for text in ["b", "c", "a"] {
+        let value = Value::str(text);
+        texts.add_with_room(Values::from(&Datum::new(&value, SqlType::Text)), 0, None);
+    }
+    assert_eq!(texts.values(SqlType::Text), (Some(Value::str("a")), Some(Value::str("c"))));
+}

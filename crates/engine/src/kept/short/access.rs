@@ -10,6 +10,7 @@ use storage::transaction::{Reads, View};
 use storage::{Comparison, Relation, RowId, ScanOp, ScanPredicate};
 use types::{SqlType, Value};
 
+use super::chosen::Chosen;
 use super::frame::{Formula, Frame};
 use super::{Limit, MOST_ROWS, On, Out, Place, Run, Slice};
 use crate::key::key_part;
@@ -35,8 +36,10 @@ pub(super) struct Access {
     pub read_if_told: Option<Vec<(usize, Place)>>,
     /// Nobody wants to know more than whether there is a row, if the index tells that.
     pub is_any_enough: bool,
-    /// Those of them that the table has, in order.
+    /// Those of them that the table has, in order, and those that are chosen.
     pub stored: Arc<[usize]>,
+    /// Values of which arguments choose the attribute.
+    pub chosen: Vec<Chosen>,
     /// The first rows in an order are enough.
     pub first: Option<First>,
 }
@@ -212,6 +215,13 @@ impl Access {
     pub fn read(&self, row: Option<&FoundRow<'_>>, view: &View, is_told: bool, frame: &mut Frame<'_>) -> Option<bool> {
         let (read, predicates) = self.to_read(is_told);
         if let Some(row) = row {
+            let mut read = Cow::Borrowed(read);
+            for chosen in &self.chosen {
+                match chosen.attribute(frame)? {
+                    Some(attribute) => read.to_mut().push((attribute, chosen.place)),
+                    None => frame.put(chosen.place, Value::Null)?,
+                }
+            }
             let mut places = read.iter().map(|(_, place)| *place);
             let attributes = read.iter().map(|(attribute, _)| *attribute);
             row.each_value(view, attributes, |value| frame.put(places.next()?, value))?;

@@ -14,6 +14,7 @@ use storage::{Comparison, Relation};
 use types::SqlType;
 
 use super::access::{Access, Asked, First, Op as AskedOp};
+use super::chosen::{Choice, Chosen};
 use super::frame::{FIRST_PLACE, Formula};
 use super::group::{Aggregate, Group};
 use super::join::{Join, Kind};
@@ -40,6 +41,8 @@ pub(super) struct Builder<'p> {
     counts: (Option<Place>, Option<Place>),
     /// Which of the conjuncts that the join above tells a scan are asked of its indexes.
     looked_up: Vec<bool>,
+    /// Of the operator right above a scan.
+    choices: Vec<Choice<'p>>,
     uses: Uses,
     /// Whether it is of at most one row, which is always there where it is looked at.
     is_of_one: bool,
@@ -108,6 +111,7 @@ impl<'p> Builder<'p> {
                 place(|role| matches!(role, ArgumentRole::Offset(_))),
             ),
             looked_up: Vec::new(),
+            choices: Vec::new(),
             uses: Uses::of(plan),
             is_of_one: is_of_one(&plan.root),
         };
@@ -133,8 +137,9 @@ impl<'p> Builder<'p> {
     /// An operator; `told` is what a join above says of its columns.
     fn step(&mut self, node: &'p Node, told: &'p [Expr]) -> Option<Built> {
         let first = self.first.take();
+        let choices = std::mem::take(&mut self.choices);
         match &node.op {
-            Op::Scan { table, columns, predicates } => self.scan((*table, columns, predicates), told, first),
+            Op::Scan { table, columns, predicates } => self.scan((*table, columns, predicates), told, first, choices),
             Op::Values { columns, rows } => {
                 if rows.len() > MOST_VALUES {
                     return None;
@@ -159,8 +164,11 @@ impl<'p> Builder<'p> {
             }
             Op::Map { input, columns } => {
                 self.first = first;
+                self.choices = self.choices_of(input, columns);
                 let (input, mut places) = self.step(input, told)?;
-                let computed = columns.iter().map(|(column, expr)| Some((*column, self.computable(expr)?)));
+                let is_there = |(column, _): &&(ColumnId, Expr)| !self.places.contains_key(column);
+                let computed =
+                    columns.iter().filter(is_there).map(|(column, expr)| Some((*column, self.computable(expr)?)));
                 let computed = computed.collect::<Option<Vec<_>>>()?;
                 let columns = self.new_places(computed.into_iter());
                 places.extend(columns.iter().map(|(place, _)| *place));
@@ -218,6 +226,19 @@ impl<'p> Builder<'p> {
         }
     }
 
+    /// What arguments choose of the columns of a scan that is of one row.
+    fn choices_of(&self, input: &'p Node, columns: &'p [(ColumnId, Expr)]) -> Vec<Choice<'p>> {
+        let Op::Scan { columns: scanned, .. } = &input.op else { return Vec::new() };
+        let all = columns.iter().filter(|_| self.is_of_one);
+        all.filter_map(|(column, expr)| Choice::of(*column, expr, scanned)).collect()
+    }
+
+    fn chosen(&mut self, Choice { column, branches, otherwise, .. }: Choice<'p>) -> Option<Chosen> {
+        let branch = |(condition, attribute)| Some((self.computable(condition)?, attribute));
+        let branches = branches.into_iter().map(branch).collect::<Option<_>>()?;
+        Some(Chosen { place: self.new_place(column), branches, otherwise })
+    }
+
     fn limit(&self, limit: Option<u64>, offset: u64) -> Limit {
         let (most, skipped) = self.counts;
         let most = match (limit, most) {
@@ -236,6 +257,7 @@ impl<'p> Builder<'p> {
         (table, columns, predicates): (TableId, &[(usize, ColumnId)], &'p [Expr]),
         told: &'p [Expr],
         first: Option<(&SortKey, Limit)>,
+        choices: Vec<Choice<'p>>,
     ) -> Option<Built> {
         let Ok(Source::Stored(_, relation)) = Source::of(&self.plan.tables[table].source) else { return None };
         let relation = relation.clone();
@@ -273,8 +295,13 @@ impl<'p> Builder<'p> {
         if key.is_none() && !relation.indexes().iter().any(is_indexed) {
             return None;
         }
+        // What is chosen is of rows that the key finds.
+        let choices = if key.is_some() { choices } else { Vec::new() };
+        let is_read = |column: ColumnId| !Choice::is_all_of(&choices, column, &self.uses);
+        let (columns, late): (Vec<_>, Vec<_>) = columns.iter().copied().partition(|(_, column)| is_read(*column));
         let read: Vec<(usize, Place)> =
             columns.iter().map(|(attribute, column)| (*attribute, self.new_place(*column))).collect();
+        let chosen = choices.into_iter().map(|choice| self.chosen(choice)).collect::<Option<Vec<_>>>()?;
         // What nobody reads but those who ask the index.
         let asking = Uses::of_expressions(predicates.iter().chain(of_conjuncts(told, &looked_up)));
         let is_read = |column: ColumnId| self.uses.times(column) > asking.times(column);
@@ -291,14 +318,16 @@ impl<'p> Builder<'p> {
         let left = predicates.iter().zip(numbers).filter(|(_, number)| !number.as_ref().is_some_and(is_told));
         let predicates = left.map(|(predicate, _)| self.computable(predicate)).collect::<Option<_>>()?;
         let count = relation.schema().attributes().len();
-        let mut stored: Vec<usize> = read.iter().map(|(attribute, _)| *attribute).filter(|&a| a < count).collect();
+        let mut stored: Vec<usize> = columns.iter().chain(&late).map(|(attribute, _)| *attribute).collect();
+        stored.retain(|&attribute| attribute < count);
         stored.sort_unstable();
         stored.dedup();
         let number = self.relations.len();
         self.relations.push(relation);
-        let places = read.iter().map(|(_, place)| *place).collect();
+        let places = read.iter().map(|(_, place)| *place).chain(chosen.iter().map(|chosen| chosen.place)).collect();
         let (stored, is_any_enough) = (stored.into(), false);
-        let access = Access { table: number, asked, key, predicates, read, read_if_told, is_any_enough, stored, first };
+        let access =
+            Access { table: number, asked, key, predicates, read, read_if_told, chosen, is_any_enough, stored, first };
         Some((Step::Scan(access.into()), places))
     }
 

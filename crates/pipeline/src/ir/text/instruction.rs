@@ -177,6 +177,7 @@ impl Printer<'_, '_, '_> {
                     Callee::Scalar(function) => write!(self.f, "function {}", function.name())?,
                     Callee::Concat(count) => write!(self.f, "concat {count}")?,
                     Callee::CollectWords(words) => write!(self.f, "collect_words {words}")?,
+                    Callee::CollectFirst(words) => write!(self.f, "collect_first {words}")?,
                     Callee::CollectText(words) => write!(self.f, "collect_text {words}")?,
                     Callee::JoinTexts { words, backwards } => {
                         write!(self.f, "texts {words}{}", if *backwards { " backwards" } else { "" })?;

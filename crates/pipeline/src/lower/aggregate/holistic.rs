@@ -72,11 +72,16 @@ impl Expressions {
 
     /// Adds an entry for a tuple, unless one of its arguments is NULL: the words that order it, then what it is of.
     pub(super) fn add_entry(&mut self, pipe: &mut Pipe, row: Var, accumulator: &Accumulator) -> Result<()> {
-        let of = if accumulator.kind == (Kind::Entries { flagged: true }) { 2 } else { 1 };
+        let (of, most) = match accumulator.kind {
+            Kind::Entries { flagged: true, most } => (2, most),
+            Kind::Entries { most, .. } => (1, most),
+            _ => (1, None),
+        };
         let (of, order) = accumulator.arguments.split_at(of);
         let sqls = order.iter().chain(of).map(|a| self.scalar(pipe, a)).collect::<Result<Vec<_>>>()?;
         let callee = match of[0].sql_type.physical().into() {
             Ty::Str => Callee::CollectText(sqls.len() as u8 - 1),
+            _ if most.is_some() => Callee::CollectFirst(sqls.len() as u8),
             _ => Callee::CollectWords(sqls.len() as u8),
         };
         let add = |pipe: &mut Pipe| {
@@ -84,7 +89,8 @@ impl Expressions {
             let value =
                 |sql: &Sql| if pipe.ty(sql.value) == Ty::Str { sql.value } else { pipe.widen(sql.value, Ty::I64) };
             let entry: Vec<Var> = sqls.iter().map(value).collect();
-            pipe.call(callee, [at].into_iter().chain(entry).collect(), None);
+            let most = most.map(|most| pipe.int(most.into(), Ty::I64));
+            pipe.call(callee, [at].into_iter().chain(most).chain(entry).collect(), None);
             Ok(())
         };
         match pipe.any_null(sqls.iter().map(|sql| sql.null)) {
@@ -118,7 +124,7 @@ impl Expressions {
 
     /// The list of a group's values.
     pub(super) fn finish_list(&mut self, pipe: &mut Pipe, row: Var, call: &AggregateCall, part: &Accumulator) -> Sql {
-        let flagged = part.kind == (Kind::Entries { flagged: true });
+        let flagged = matches!(part.kind, Kind::Entries { flagged: true, .. });
         let elements = self.elements(call.sql_type.element().unwrap_or(SqlType::Null));
         let callee = Callee::MakeList { elements, words: part.arguments.len() as u8, flagged };
         let (at, none) = (part.address(pipe, row), part.has_none(pipe, row));

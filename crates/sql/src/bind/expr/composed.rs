@@ -10,6 +10,7 @@ use sqlparser::tokenizer::Tokenizer;
 
 use super::call::CallParts;
 use super::ordered_set::is_ordered_set;
+use crate::bind::conjunction::all_of;
 use crate::bind::{Binder, fold};
 use crate::dialect::MorselDialect;
 use crate::walk;
@@ -53,6 +54,13 @@ fn parsed(composed: &Composed) -> Result<ast::Expr> {
     parser.parse_expr().map_err(|e| wrong(&e))
 }
 
+/// What a call stands for, if it is of a composed function. Frames collect all values, in no order.
+pub(super) fn composed_of(call: &CallParts<'_>, over_frames: bool) -> Option<&'static Composed> {
+    let find = |name: &str| Composed::find(name, call.arguments.len());
+    let of_frames = || find(&format!("{}_of_frames", call.name)).filter(|_| over_frames);
+    of_frames().or_else(|| find(&call.name)).filter(|_| !call.star)
+}
+
 /// Puts arguments in the places of parameters; DISTINCT, ORDER BY, FILTER and OVER go to the aggregates.
 struct Filling<'a> {
     composed: &'a Composed,
@@ -70,7 +78,8 @@ impl Filling<'_> {
                 }
             }
             ast::Expr::Function(function) if self.composed.is_aggregate && is_aggregate(function) => {
-                function.filter = self.call.filter.cloned().map(Box::new);
+                let own = function.filter.take().map(|filter| *filter);
+                function.filter = all_of(own.into_iter().chain(self.call.filter.cloned())).map(Box::new);
                 function.over = self.over.cloned();
                 if let FunctionArguments::List(list) = &mut function.args {
                     list.duplicate_treatment = self.call.distinct.then_some(DuplicateTreatment::Distinct);

@@ -9,6 +9,7 @@ use catalog::{Filling, Partitioning};
 use sqlparser::ast::{self, Statement as S, TableFactor, TableWithJoins};
 
 use super::{misread, query_of, quoted, statement_of, written};
+use crate::bind::conjunction::both;
 use crate::bind::expr::row;
 use crate::bind::parts::PlanBuilder;
 use crate::bind::scope::{CteBinding, PartRows};
@@ -397,14 +398,6 @@ fn put(factor: &mut TableFactor, child: &ObjectName, parent: &ObjectName) {
             columns: Vec::new(),
             at: None,
         });
-    }
-}
-
-fn both(one: Option<ast::Expr>, other: ast::Expr) -> ast::Expr {
-    let nested = |expr: ast::Expr| Box::new(ast::Expr::Nested(Box::new(expr)));
-    match one {
-        None => other,
-        Some(one) => ast::Expr::BinaryOp { left: nested(one), op: ast::BinaryOperator::And, right: nested(other) },
     }
 }
 

@@ -11,6 +11,7 @@ use types::SqlType;
 
 use super::INVALID_DEFINITION;
 use crate::bind::Binder;
+use crate::bind::conjunction::all_of;
 use crate::parse::{CreateAggregateAst, aggregate_options, kept_expression};
 use crate::statement::RoutineChange;
 use crate::walk;
@@ -203,13 +204,7 @@ fn collecting(call: &ast::Function, given: Vec<ast::Expr>, is_wrapped: bool, is_
         let conditions =
             given.iter().map(|value| ast::Expr::IsNotNull(Box::new(ast::Expr::Nested(Box::new(value.clone())))));
         let all = collecting.filter.take().map(|filter| *filter).into_iter().chain(conditions);
-        collecting.filter = all
-            .reduce(|one, other| ast::Expr::BinaryOp {
-                left: Box::new(ast::Expr::Nested(Box::new(one))),
-                op: ast::BinaryOperator::And,
-                right: Box::new(ast::Expr::Nested(Box::new(other))),
-            })
-            .map(Box::new);
+        collecting.filter = all_of(all).map(Box::new);
     }
     if let ast::FunctionArguments::List(list) = &mut collecting.args {
         let value = match (given.len(), is_wrapped) {

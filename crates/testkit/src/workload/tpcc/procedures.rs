@@ -8,7 +8,7 @@ DECLARE
     w_rate numeric(4,4); d_rate numeric(4,4); discount numeric(4,4); name varchar(16); credit char(2);
     lines integer := array_length(items, 1); is_local integer := 1; is_remote integer;
     item_id integer; supply integer; quantity integer; price numeric(5,2); item_name varchar(24); item_data varchar(50);
-    s record; left_over integer; info char(24); amount numeric(6,2);
+    left_over integer; info char(24); amount numeric(6,2);
 BEGIN
     SELECT w_tax INTO w_rate FROM warehouse WHERE w_id = w;
     SELECT d_tax, d_next_o_id INTO d_rate, order_id FROM district WHERE d_w_id = w AND d_id = d;
@@ -28,11 +28,10 @@ BEGIN
         IF NOT FOUND THEN
             RAISE EXCEPTION 'Item number is not valid' USING ERRCODE = 'no_data_found';
         END IF;
-        SELECT * INTO s FROM stock WHERE s_w_id = supply AND s_i_id = item_id;
-        info := CASE d WHEN 1 THEN s.s_dist_01 WHEN 2 THEN s.s_dist_02 WHEN 3 THEN s.s_dist_03 WHEN 4 THEN s.s_dist_04
-            WHEN 5 THEN s.s_dist_05 WHEN 6 THEN s.s_dist_06 WHEN 7 THEN s.s_dist_07 WHEN 8 THEN s.s_dist_08
-            WHEN 9 THEN s.s_dist_09 ELSE s.s_dist_10 END;
-        left_over := s.s_quantity - quantity;
+        SELECT s_quantity - quantity, CASE d WHEN 1 THEN s_dist_01 WHEN 2 THEN s_dist_02 WHEN 3 THEN s_dist_03
+            WHEN 4 THEN s_dist_04 WHEN 5 THEN s_dist_05 WHEN 6 THEN s_dist_06 WHEN 7 THEN s_dist_07 WHEN 8 THEN s_dist_08
+            WHEN 9 THEN s_dist_09 ELSE s_dist_10 END
+            INTO left_over, info FROM stock WHERE s_w_id = supply AND s_i_id = item_id;
         IF left_over < 10 THEN left_over := left_over + 91; END IF;
         is_remote := 0;
         IF supply <> w THEN is_remote := 1; END IF;
