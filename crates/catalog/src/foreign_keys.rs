@@ -33,7 +33,7 @@ impl Action {
     }
 
     /// What it is in a foreign key, of rows that go (`DELETE`) or get another key (`UPDATE`): nothing if that is what is done anyhow.
-    pub fn clause(self, when: &str) -> String {
+    fn clause(self, when: &str) -> String {
         if self == Self::Refuse { String::new() } else { format!(" ON {when} {}", self.name()) }
     }
 }
@@ -53,12 +53,23 @@ pub struct ForeignKey {
     pub is_full: bool,
     /// ON DELETE.
     pub on_delete: Action,
+    /// Which of `columns`, by their places, ON DELETE SET NULL or SET DEFAULT sets, in that order; none: all.
+    pub set_on_delete: Vec<usize>,
     /// ON UPDATE.
     pub on_update: Action,
     /// Whether it is looked after when the transaction ends, if nothing else is said; none: it always is when the statement ends.
     pub deferrable: Option<bool>,
     /// Whether all rows have been asked; rows that come always are.
     pub is_valid: bool,
+}
+
+impl ForeignKey {
+    /// What becomes of its rows, as a definition says it; `columns` are the names of its own.
+    pub fn clauses(&self, columns: &[String]) -> String {
+        let set: Vec<&str> = self.set_on_delete.iter().map(|&at| columns[at].as_str()).collect();
+        let set = if set.is_empty() { String::new() } else { format!(" ({})", set.join(", ")) };
+        self.on_update.clause("UPDATE") + &self.on_delete.clause("DELETE") + &set
+    }
 }
 
 impl CatalogSnapshot {

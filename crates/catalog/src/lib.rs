@@ -36,8 +36,8 @@ pub use inheritance::{Bound, Kinship, Limit, Partitioning, Strategy};
 pub use names::nearest_name;
 pub use rounded::rounded_name;
 pub use routines::{
-    Language, Mode, Returns, Routine, RoutineKind, RoutineName, RoutineParameter, Volatility, schema_of_routine,
-    signature,
+    Language, Mode, Returns, Routine, RoutineAlteration, RoutineKind, RoutineName, RoutineParameter, Volatility,
+    schema_of_routine, signature,
 };
 pub use sequences::{Owner, SequenceEntry};
 pub use statistics::{ColumnStatistics, IndexStatistics, Matching, Statistics};

@@ -183,6 +183,19 @@ pub struct Routine {
     pub body: String,
 }
 
+/// What ALTER says of a routine.
+#[derive(Clone, Debug)]
+pub struct RoutineAlteration {
+    /// What two calls may differ in, if that is said.
+    pub volatility: Option<Volatility>,
+    /// Whether NULL makes it NULL, if that is said.
+    pub is_strict: Option<bool>,
+    /// Settings: names, and values as SET has them; none: they are the session's again.
+    pub settings: Vec<(String, Option<String>)>,
+    /// All settings are the session's again, before those.
+    pub resets_all: bool,
+}
+
 impl Routine {
     /// A number that no routine has had.
     pub fn new_number() -> i64 {
@@ -420,6 +433,34 @@ impl Catalog {
             } else if !if_exists {
                 return Err(Error::new(SqlState::UNDEFINED_FUNCTION, format!("macro \"{name}\" does not exist")));
             }
+            Ok(())
+        })
+    }
+
+    /// Changes what is said of a routine.
+    pub fn alter_routine(
+        &self,
+        kind: Option<RoutineKind>,
+        name: &RoutineName,
+        change: &RoutineAlteration,
+    ) -> Result<()> {
+        self.change(|catalog| {
+            let found = catalog.find_routine(name, kind)?.clone();
+            let mut settings = if change.resets_all { Vec::new() } else { found.settings.clone() };
+            for (name, value) in &change.settings {
+                settings.retain(|(known, _)| known != name);
+                settings.extend(value.clone().map(|value| (name.clone(), value)));
+            }
+            let altered = Routine {
+                number: Routine::new_number(),
+                volatility: change.volatility.unwrap_or(found.volatility),
+                is_strict: change.is_strict.unwrap_or(found.is_strict),
+                settings,
+                ..Routine::clone(&found)
+            };
+            let named = catalog.routines.entry((found.schema.clone(), found.name.clone())).or_default();
+            let place = named.iter_mut().find(|routine| routine.number == found.number);
+            *place.expect("it was found there") = Arc::new(altered);
             Ok(())
         })
     }

@@ -350,9 +350,11 @@ pub(crate) fn references(table: &Table, key: &ForeignKey, catalog: &CatalogSnaps
         _ => String::new(),
     };
     let (to, full) = (full_name(&key.references.0, &key.references.1), if key.is_full { " MATCH FULL" } else { "" });
-    let actions = key.on_update.clause("UPDATE") + &key.on_delete.clause("DELETE");
+    let attributes = table.relation.schema().attributes();
+    let own: Vec<String> = key.columns.iter().map(|&at| quoted(&attributes[at].name)).collect();
+    let actions = key.clauses(&own);
     let (deferrable, valid) = (deferrable(key.deferrable), if key.is_valid { "" } else { " NOT VALID" });
-    format!("FOREIGN KEY ({}) REFERENCES {to}{referred}{full}{actions}{deferrable}{valid}", names(table, &key.columns))
+    format!("FOREIGN KEY ({}) REFERENCES {to}{referred}{full}{actions}{deferrable}{valid}", own.join(", "))
 }
 
 /// What a constraint says about when it is checked.

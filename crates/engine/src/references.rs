@@ -347,13 +347,16 @@ impl Reference<'_> {
             (Action::Cascade, Some(new)) => {
                 self.change(environment, &format!("UPDATE {} SET ", self.full), &old, Some(new))
             }
-            (Action::SetNull, _) => self.set(environment, "NULL", &old),
-            (Action::SetDefault, _) => self.set(environment, "DEFAULT", &old),
+            (Action::SetNull, new) => self.set(environment, "NULL", &old, new.is_none()),
+            (Action::SetDefault, new) => self.set(environment, "DEFAULT", &old, new.is_none()),
         })
     }
 
-    fn set(&self, environment: &mut Environment, value: &str, keys: &Keys) -> Result<()> {
-        let sets: Vec<String> = self.names().iter().map(|name| format!("{name} = {value}")).collect();
+    /// Sets the columns of rows which reference these keys, whose rows are gone or have others.
+    fn set(&self, environment: &mut Environment, value: &str, keys: &Keys, are_gone: bool) -> Result<()> {
+        let (names, some) = (self.names(), &self.key.set_on_delete);
+        let is_set = |at: &usize| !are_gone || some.is_empty() || some.contains(at);
+        let sets: Vec<String> = (0..names.len()).filter(is_set).map(|at| format!("{} = {value}", names[at])).collect();
         self.change(environment, &format!("UPDATE {} SET {}", self.full, sets.join(", ")), keys, None)
     }
 

@@ -204,7 +204,7 @@ fn run_for(
         environment.calls -= 1;
         outcome?
     };
-    if routine.settings.is_empty() { run(environment) } else { with_settings(environment, &routine.settings, run) }
+    with_settings(environment, &routine.settings, run)
 }
 
 /// Does something while settings of the session are others.
@@ -213,6 +213,9 @@ fn with_settings<T>(
     settings: &[(String, String)],
     run: impl FnOnce(&mut Environment) -> Result<T>,
 ) -> Result<T> {
+    if settings.is_empty() {
+        return run(environment);
+    }
     let before = environment.settings_now();
     let set = settings.iter().try_for_each(|(name, value)| environment.set_named(name, value));
     let result = set.and_then(|()| run(environment));

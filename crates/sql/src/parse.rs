@@ -1,6 +1,7 @@
 //! From text to syntax tree: the parser with its limits, and its errors in PostgreSQL's words.
 
 mod aggregate;
+mod atomic;
 mod bare;
 pub(crate) mod calls;
 mod check_option;
@@ -33,6 +34,7 @@ mod placeholders;
 mod prepared;
 mod privileges;
 mod question;
+pub(crate) mod referential;
 pub(crate) mod returning;
 mod routine;
 mod rule;
@@ -91,7 +93,7 @@ pub(crate) use prepared::{ExecuteAst, PrepareAst, PreparedAst};
 pub(crate) use routine::{CreateRoutineAst, ParameterAst, ReturnsAst, RoutineAst, RoutineNameAst, RoutineTypeAst};
 pub(crate) use rule::{CreateRuleAst, RuleAst};
 pub(crate) use secret::SecretAst;
-pub(crate) use sequence::{SequenceAst, SequenceChangeAst, SequenceOptions};
+pub(crate) use sequence::{SequenceAst, SequenceChangeAst, SequenceOptions, altered_options};
 pub(crate) use session::{SessionAst, TableLockAst, is_built_in};
 pub(crate) use set_config::{SetConfigAst, set_config};
 pub(crate) use table::OF_EXPRESSION;
@@ -381,6 +383,7 @@ fn parse_tokens(text: &str, base: usize, place: impl FnMut(&mut TokenWithSpan)) 
     limit_chains(&tokens, &positions)?;
     refuse_junk(&tokens, &positions)?;
     refuse_current_of(&tokens, &positions)?;
+    atomic::carry(&mut tokens, (text, base), &positions);
     if let Some(rule) = rule::rule(&tokens, text, &positions)? {
         return Ok(Parsed::of(Ast::Rule(rule), positions, text));
     }
@@ -388,7 +391,9 @@ fn parse_tokens(text: &str, base: usize, place: impl FnMut(&mut TokenWithSpan)) 
     let placeholders = placeholders::number(&mut tokens, &positions)?;
     let tokens =
         table::stored(table::named_columns(from_first::carry(calls::trims(calls::variadic(spelled::carry(tokens))))));
-    let tokens = only::carry(check_option::carry(identity::carry(field_names::carry(ignored::without(tokens)))));
+    let tokens = only::carry(check_option::carry(identity::carry(referential::carry(field_names::carry(
+        ignored::without(tokens),
+    )))));
     let tokens = stars::carry(structs::types(user_types::composites(shorthand::carry(tokens))));
     let tokens = merge::carry(pivot::carry(described::carry(tokens)));
     let (tokens, insert) = insert::form(tokens, &MorselDialect);

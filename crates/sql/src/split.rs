@@ -105,6 +105,7 @@ fn plain_piece(script: &str, from: usize) -> Option<Piece> {
         let next = match bytes[at] {
             // Between the actions of a rule.
             b';' if depth > 0 && start.is_some_and(|start| makes_rule(&script[start..at])) => Some(at + 1),
+            b';' if start.is_some_and(|start| is_in_body(&script[start..at])) => Some(at + 1),
             b';' => {
                 at += 1;
                 match start {
@@ -158,6 +159,53 @@ fn makes_rule(statement: &str) -> bool {
     let words: Vec<String> = statement.split_ascii_whitespace().take(4).map(str::to_ascii_lowercase).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     matches!(words.as_slice(), ["create", "rule", ..] | ["create", "or", "replace", "rule"])
+}
+
+/// Whether a text is a CREATE FUNCTION or PROCEDURE up to some place in its BEGIN ATOMIC ... END.
+fn is_in_body(statement: &str) -> bool {
+    let is_create = statement.get(..6).is_some_and(|word| word.eq_ignore_ascii_case("create"));
+    if !is_create || !statement.to_ascii_lowercase().contains("atomic") {
+        return false;
+    }
+    let words = words(statement);
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let makes = if words.get(1..3) == Some(&["or", "replace"]) { words.get(3) } else { words.get(1) };
+    if !matches!(makes, Some(&("function" | "procedure"))) {
+        return false;
+    }
+    let Some(begin) = words.windows(2).position(|pair| pair == ["begin", "atomic"]) else { return false };
+    let mut depth = 1;
+    for word in &words[begin + 2..] {
+        match *word {
+            "case" | "begin" => depth += 1,
+            "end" => depth -= 1,
+            _ => {}
+        }
+    }
+    depth > 0
+}
+
+/// The words of a text outside of quotes and comments, in lower case.
+fn words(text: &str) -> Vec<String> {
+    let bytes = text.as_bytes();
+    let (mut at, mut words) = (0, Vec::new());
+    while at < bytes.len() {
+        let next = match bytes[at] {
+            b'-' if bytes.get(at + 1) == Some(&b'-') => memchr(b'\n', bytes, at),
+            b'/' if bytes.get(at + 1) == Some(&b'*') => comment_end(bytes, at),
+            b'\'' => string_end(bytes, at, b'\'', escapes(bytes, at)),
+            b'"' => string_end(bytes, at, b'"', false),
+            b'$' => dollar_end(bytes, at),
+            b if is_word(b) => {
+                let end = bytes[at..].iter().position(|&b| !is_word(b) && b != b'$').map_or(bytes.len(), |by| at + by);
+                words.push(text[at..end].to_ascii_lowercase());
+                Some(end)
+            }
+            _ => Some(at + 1),
+        };
+        at = next.unwrap_or(bytes.len());
+    }
+    words
 }
 
 fn memchr(byte: u8, bytes: &[u8], from: usize) -> Option<usize> {
@@ -265,6 +313,14 @@ mod tests {
         assert_eq!(given_data("copy t from 'a';\nselect 1"), ("copy t from 'a';\nselect 1", None));
         assert!(!split(script)[3].terminated);
         assert_eq!(bytes_of_statements(script, 0), 1 + 21 + 8 + 17);
+    }
+
+    #[test]
+    fn bodies_of_functions_are_not_split() {
+        let body = "create or replace function f() returns int begin atomic select 'end'; -- end\n select case when true then 1 end; end";
+        assert_eq!(texts(&format!("{body}; select 1")), [body, "select 1"]);
+        assert_eq!(texts("create procedure p() begin atomic x; END; begin; end")[1..], ["begin", "end"]);
+        assert_eq!(texts("create table atomic (a int); begin; x; end").len(), 4);
     }
 
     #[test]

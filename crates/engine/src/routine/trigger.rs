@@ -13,7 +13,7 @@ use super::convert::converted;
 use super::embedded::Embedded;
 use super::run::Runner;
 use super::scope::{Kind, Record, Scope, Slot, Variable};
-use super::{LEVELS, MAX_CALLS, program_of};
+use super::{LEVELS, MAX_CALLS, program_of, with_settings};
 use crate::environment::Environment;
 
 /// The variables of a trigger's function, in the order of [`Fired::values`]; TG_ARGV follows.
@@ -80,7 +80,11 @@ pub(crate) fn call_trigger(environment: &mut Environment, fired: &Fired<'_>) -> 
             .hint("a trigger that changes rows of its own table fires itself"));
     }
     environment.call.token().check()?;
-    let program = program_of(environment, &routine)?;
+    with_settings(environment, &routine.settings, |environment| run_trigger(environment, fired, &routine))
+}
+
+fn run_trigger(environment: &mut Environment, fired: &Fired<'_>, routine: &Arc<Routine>) -> Result<Option<Vec<Value>>> {
+    let program = program_of(environment, routine)?;
     let relation = crate::views::number_of(&environment.catalog(), Some(fired.table.0), fired.table.1).unwrap_or(0);
     let mut given = fired.values(relation);
     let texts: Vec<Value> = fired.trigger.arguments.iter().map(|text| Value::str(text.as_str())).collect();

@@ -55,6 +55,9 @@ pub(super) fn change(environment: &Environment, change: RoutineChange) -> Result
             names.iter().try_for_each(called)?;
             (what("DROP", kind), catalog.drop_routines(kind, &names, if_exists, cascade), position)
         }
+        RoutineChange::Alter { kind, name, change, position } => {
+            (what("ALTER", kind), catalog.alter_routine(kind, &name, &change), position)
+        }
         RoutineChange::Rename { kind, name, to, position } => {
             (what("ALTER", kind), catalog.rename_routine(kind, &name, &to), position)
         }

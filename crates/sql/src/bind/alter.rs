@@ -89,9 +89,9 @@ impl Binder<'_> {
         };
         if let [Action::AlterColumn { column_name, op: ColumnAction::SetDefault { value } }] =
             alter.operations.as_slice()
-            && let Some(IdentityChange::Restart(number)) = identity_change(value)
+            && let Some(IdentityChange::Sequence(options)) = identity_change(value)
         {
-            return Altered::new(before, name).restart(column_name, number);
+            return Altered::new(before, name).alter_sequence(column_name, &options);
         }
         let mut operations = Vec::with_capacity(alter.operations.len());
         for action in &alter.operations {

@@ -10,6 +10,7 @@ use types::SqlType;
 
 use super::constraint::free_name;
 use super::{Binder, fold, unsupported};
+use crate::parse::referential;
 use crate::{CreateTable, IndexShape, ObjectName, Resolved};
 
 const INVALID_FOREIGN_KEY: SqlState = SqlState("42830");
@@ -92,7 +93,8 @@ impl Binder<'_> {
                 self.referenced(&to)?
             }
         };
-        let referred = match key.referred_columns.as_slice() {
+        let (named, set) = referential::parted(&key.referred_columns);
+        let referred = match named.as_slice() {
             [] if referenced.has_deferrable_primary => {
                 let message = format!("cannot use a deferrable primary key for referenced table \"{to}\"");
                 return Err(Error::new(SqlState("55000"), message).at(position));
@@ -153,9 +155,28 @@ impl Binder<'_> {
             Some(ConstraintReferenceMatchKind::Partial) => return unsupported("MATCH PARTIAL", position),
         };
         let references = (catalog::canonical(to.schema.as_deref()).to_owned(), to.name);
-        let (on_delete, on_update) = (action(key.on_delete), action(key.on_update));
-        let is_valid = true;
-        Ok(ForeignKey { name, columns: own, references, referred, is_full, on_delete, on_update, deferrable, is_valid })
+        let set_on_delete = self.attributes(&set, &fields)?;
+        let place = |(attribute, ident): (&usize, &Ident)| {
+            own.iter().position(|own| own == attribute).ok_or_else(|| {
+                let column = fold(ident);
+                let message =
+                    format!("column \"{column}\" referenced in ON DELETE SET action must be part of foreign key");
+                Error::new(SqlState("42P10"), message).at(position)
+            })
+        };
+        let set_on_delete = set_on_delete.iter().zip(&set).map(place).collect::<Result<_>>()?;
+        Ok(ForeignKey {
+            name,
+            columns: own,
+            references,
+            referred,
+            is_full,
+            on_delete: action(key.on_delete),
+            set_on_delete,
+            on_update: action(key.on_update),
+            deferrable,
+            is_valid: true,
+        })
     }
 
     fn attributes(&self, columns: &[Ident], fields: &[Field]) -> Result<Vec<usize>> {

@@ -11,8 +11,8 @@ mod preferred;
 use base::{Error, Result, SqlState};
 pub(super) use call::{is_of_system, is_volatile_itself};
 use catalog::{
-    Language, Mode, Name, Returns, Routine, RoutineKind, RoutineName, RoutineParameter, TEMPORARY_SCHEMA,
-    schema_of_routine,
+    Language, Mode, Name, Returns, Routine, RoutineAlteration, RoutineKind, RoutineName, RoutineParameter,
+    TEMPORARY_SCHEMA, Volatility, schema_of_routine,
 };
 use plan::Expr;
 use sqlparser::ast::{self, FunctionArg};
@@ -67,6 +67,17 @@ impl Binder<'_> {
                 let position = self.text.name_position(&name.name);
                 let name = self.routine_name(name)?;
                 Statement::Routine(RoutineChange::Rename { kind: *kind, name, to: fold(to), position })
+            }
+            RoutineAst::Alter { kind, name, options, resets_all } => {
+                let position = self.text.name_position(&name.name);
+                let change = RoutineAlteration {
+                    volatility: options.volatility,
+                    is_strict: options.is_strict,
+                    settings: options.settings.clone(),
+                    resets_all: *resets_all,
+                };
+                let name = self.routine_name(name)?;
+                Statement::Routine(RoutineChange::Alter { kind: *kind, name, change, position })
             }
             RoutineAst::Nothing { kind } => Statement::Nothing(match kind {
                 Some(RoutineKind::Function) => "ALTER FUNCTION",
@@ -127,9 +138,13 @@ impl Binder<'_> {
         };
         let language = match (&create.language, &create.expression) {
             (None, Some(_)) => Language::Sql,
+            (None, None) if create.is_atomic => Language::Sql,
             (None, None) => return invalid("no language specified"),
             (some, _) => self.check_language(some.as_ref(), &[Language::Sql, Language::Procedural])?,
         };
+        if create.is_atomic && language != Language::Sql {
+            return invalid("inline SQL function body only valid for language SQL");
+        }
         let body = match (&create.body, &create.expression) {
             (Some((body, _)), None) => body.clone(),
             (None, Some(expression)) if language == Language::Sql => format!("SELECT {expression}"),
@@ -149,7 +164,8 @@ impl Binder<'_> {
                 }
             }
         }
-        let mut settings = create.settings.clone();
+        let said = |(name, value): &(String, Option<String>)| Some((name.clone(), value.clone()?));
+        let mut settings: Vec<(String, String)> = create.settings.iter().filter_map(said).collect();
         if let Some(said) = variable_conflict(&body).filter(|_| language == Language::Procedural) {
             settings.push((VARIABLE_CONFLICT.to_owned(), said.to_owned()));
         }
@@ -163,8 +179,8 @@ impl Binder<'_> {
             domain,
             is_set,
             language,
-            volatility: create.volatility,
-            is_strict: create.is_strict,
+            volatility: create.volatility.unwrap_or(Volatility::Volatile),
+            is_strict: create.is_strict.unwrap_or(false),
             settings,
             body,
         };

@@ -302,7 +302,7 @@ fn new_shape(options: &SequenceOptions, default: SqlType) -> Result<Shape> {
 }
 
 /// What is not said stays; bounds that were those of the old type become those of the new one.
-fn altered_shape(options: &SequenceOptions, before: Shape) -> Result<Shape> {
+pub(super) fn altered_shape(options: &SequenceOptions, before: Shape) -> Result<Shape> {
     let sql_type = type_of(options, before.sql_type)?;
     let ((old_least, old_greatest), (least, greatest)) = (bounds(before.sql_type), bounds(sql_type));
     let min = if before.min == old_least { least } else { before.min };

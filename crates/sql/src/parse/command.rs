@@ -395,7 +395,7 @@ fn switch(parser: &mut Parser<'_>) -> Result<bool> {
     })
 }
 
-fn setting_name(parser: &mut Parser<'_>) -> Result<String> {
+pub(super) fn setting_name(parser: &mut Parser<'_>) -> Result<String> {
     if parser.parse_keywords(&[Keyword::TIME, Keyword::ZONE]) {
         return Ok("timezone".to_owned());
     }

@@ -1,16 +1,17 @@
-//! `ALTER TABLE t ALTER a DROP IDENTITY`, `SET GENERATED ALWAYS` and `RESTART WITH 10`, which the parser does not know: they
-//! travel as a default that nobody can write.
+//! `ALTER TABLE t ALTER a DROP IDENTITY`, `DROP EXPRESSION`, `SET GENERATED ALWAYS`, `SET INCREMENT 5` and `RESTART WITH 10`, which the
+//! parser does not know: they travel as a default that nobody can write.
 
 use sqlparser::ast::{Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Value};
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
+use super::sequence::is_option;
 use super::window::as_word;
 
 /// The function that the default is a call of.
 const MARK: &str = "#identity";
 
 /// What becomes of a column's identity.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum IdentityChange {
     Drop {
         if_exists: bool,
@@ -18,8 +19,12 @@ pub(crate) enum IdentityChange {
     Generated {
         always: bool,
     },
-    /// From where its numbers go on; none: where they began.
-    Restart(Option<i64>),
+    /// What is computed of the other columns is kept as it is.
+    DropExpression {
+        if_exists: bool,
+    },
+    /// Options of its sequence, as ALTER SEQUENCE has them.
+    Sequence(String),
 }
 
 /// The tokens as the parser takes them. Their positions stay.
@@ -29,6 +34,8 @@ pub(super) fn carry(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
         let token = visible.get(place).map(|&i| &tokens[i].token);
         token.and_then(as_word).is_some_and(|word| word.value.eq_ignore_ascii_case(wanted))
     };
+    let word =
+        |place: usize| visible.get(place).and_then(|&i| as_word(&tokens[i].token)).map_or("", |word| &word.value);
     if !is(0, "alter") || !is(1, "table") {
         return tokens;
     }
@@ -51,17 +58,22 @@ pub(super) fn carry(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
             {
                 Some((4, vec![text("by default")]))
             }
-            true if is(begin, "restart") => {
-                let with = usize::from(is(begin + 1, "with"));
-                let token = |place: usize| visible.get(place).map(|&i| &tokens[i].token);
-                let sign = usize::from(token(begin + 1 + with) == Some(&Token::Minus));
-                match token(begin + 1 + with + sign) {
-                    Some(Token::Number(number, _)) => {
-                        let written = if sign > 0 { format!("-{number}") } else { number.clone() };
-                        Some((2 + with + sign, vec![text("restart"), Token::Comma, text(&written)]))
-                    }
-                    _ => Some((1, vec![text("restart")])),
-                }
+            true if is(begin, "drop") && is(begin + 1, "expression") => {
+                let if_exists = is(begin + 2, "if") && is(begin + 3, "exists");
+                let said = if if_exists { "drop expression if exists" } else { "drop expression" };
+                Some((if if_exists { 4 } else { 2 }, vec![text(said)]))
+            }
+            true if is(begin, "restart") || is(begin, "set") && is_option(word(begin + 1)) => {
+                let ends = |place: &usize| {
+                    matches!(tokens[visible[*place]].token, Token::Comma | Token::SemiColon | Token::EOF)
+                };
+                let end = (begin..visible.len()).find(ends).unwrap_or(visible.len());
+                // Each option may have a SET of its own.
+                let said = (begin..end)
+                    .filter(|place| !is(*place, "set"))
+                    .map(|place| tokens[visible[place]].token.to_string());
+                let said = said.collect::<Vec<_>>().join(" ");
+                Some((end - begin, vec![text("sequence"), Token::Comma, text(&said)]))
             }
             _ => None,
         };
@@ -96,8 +108,9 @@ pub(crate) fn identity_change(default: &Expr) -> Option<IdentityChange> {
     match said.as_slice() {
         ["drop"] => Some(IdentityChange::Drop { if_exists: false }),
         ["drop if exists"] => Some(IdentityChange::Drop { if_exists: true }),
-        ["restart"] => Some(IdentityChange::Restart(None)),
-        ["restart", number] => Some(IdentityChange::Restart(Some(number.parse().ok()?))),
+        ["drop expression"] => Some(IdentityChange::DropExpression { if_exists: false }),
+        ["drop expression if exists"] => Some(IdentityChange::DropExpression { if_exists: true }),
+        ["sequence", options] => Some(IdentityChange::Sequence((*options).to_owned())),
         [when] => Some(IdentityChange::Generated { always: *when == "always" }),
         _ => None,
     }

@@ -6,6 +6,7 @@ use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Span, Token};
 
 use super::aggregate::{CreateAggregateAst, create_aggregate};
+use super::atomic::is_body;
 use super::macros::{CreateMacroAst, create_macro, dropped_macro};
 use super::words::{is_word, word};
 use super::{back_to, here};
@@ -35,6 +36,13 @@ pub(crate) enum RoutineAst {
         name: RoutineNameAst,
         to: Ident,
     },
+    /// What options say, each as CREATE has it; those of SET without a value are reset.
+    Alter {
+        kind: Option<RoutineKind>,
+        name: RoutineNameAst,
+        options: Box<CreateRoutineAst>,
+        resets_all: bool,
+    },
     /// OWNER TO and the like: what changes nothing.
     Nothing {
         kind: Option<RoutineKind>,
@@ -59,12 +67,14 @@ pub(crate) struct CreateRoutineAst {
     pub parameters: Vec<ParameterAst>,
     pub returns: Option<ReturnsAst>,
     pub language: Option<Ident>,
-    pub volatility: Volatility,
-    pub is_strict: bool,
-    /// SET: names and values.
-    pub settings: Vec<(String, String)>,
+    pub volatility: Option<Volatility>,
+    pub is_strict: Option<bool>,
+    /// SET: names and values; none: the session's.
+    pub settings: Vec<(String, Option<String>)>,
     /// The body, and where its literal stands.
     pub body: Option<(String, Span)>,
+    /// Whether that is no literal, but BEGIN ATOMIC ... END.
+    pub is_atomic: bool,
     /// RETURN expression.
     pub expression: Option<Expr>,
 }
@@ -210,21 +220,29 @@ fn create(parser: &mut Parser<'_>, kind: RoutineKind, or_replace: bool) -> Resul
         parameters = parser.parse_comma_separated(parameter)?;
         parser.expect_token(&Token::RParen)?;
     }
-    let mut made = CreateRoutineAst {
-        kind,
-        or_replace,
-        name,
-        parameters,
-        returns: None,
-        language: None,
-        volatility: Volatility::Volatile,
-        is_strict: false,
-        settings: Vec::new(),
-        body: None,
-        expression: None,
-    };
+    let mut made = CreateRoutineAst::new(kind, or_replace, name, parameters);
     while option(parser, &mut made)? {}
     Ok(RoutineAst::Create(Box::new(made)))
+}
+
+impl CreateRoutineAst {
+    /// Without options.
+    fn new(kind: RoutineKind, or_replace: bool, name: ObjectName, parameters: Vec<ParameterAst>) -> Self {
+        Self {
+            kind,
+            or_replace,
+            name,
+            parameters,
+            returns: None,
+            language: None,
+            volatility: None,
+            is_strict: None,
+            settings: Vec::new(),
+            body: None,
+            is_atomic: false,
+            expression: None,
+        }
+    }
 }
 
 /// One of the options, in any order.
@@ -234,7 +252,7 @@ fn option(parser: &mut Parser<'_>, made: &mut CreateRoutineAst) -> Result<bool> 
     }
     if parser.parse_keyword(Keyword::RETURNS) {
         if parser.parse_keywords(&[Keyword::NULL, Keyword::ON, Keyword::NULL, Keyword::INPUT]) {
-            made.is_strict = true;
+            made.is_strict = Some(true);
         } else {
             made.returns = Some(returns(parser, &mut made.parameters)?);
         }
@@ -248,22 +266,22 @@ fn option(parser: &mut Parser<'_>, made: &mut CreateRoutineAst) -> Result<bool> 
             _ => parser.parse_identifier()?,
         });
     } else if parser.parse_keyword(Keyword::AS) {
+        made.is_atomic = is_body(parser.peek_token_ref());
         made.body = Some(text(parser)?);
     } else if parser.parse_keyword(Keyword::SET) {
-        let (name, value) = super::command::setting(parser)?;
-        made.settings.extend(value.map(|value| (name, value)));
+        made.settings.push(super::command::setting(parser)?);
     } else if parser.parse_keyword(Keyword::RETURN) {
         made.expression = Some(parser.parse_expr()?);
     } else if word(parser, "immutable") {
-        made.volatility = Volatility::Immutable;
+        made.volatility = Some(Volatility::Immutable);
     } else if word(parser, "stable") {
-        made.volatility = Volatility::Stable;
+        made.volatility = Some(Volatility::Stable);
     } else if word(parser, "volatile") {
-        made.volatility = Volatility::Volatile;
+        made.volatility = Some(Volatility::Volatile);
     } else if word(parser, "strict") {
-        made.is_strict = true;
+        made.is_strict = Some(true);
     } else if parser.parse_keywords(&[Keyword::CALLED, Keyword::ON, Keyword::NULL, Keyword::INPUT]) {
-        made.is_strict = false;
+        made.is_strict = Some(false);
     } else if is_word(parser, 0, "not") && is_word(parser, 1, "leakproof") {
         parser.next_token();
         parser.next_token();
@@ -409,5 +427,20 @@ fn altered(parser: &mut Parser<'_>, kind: Option<RoutineKind>) -> Result<Routine
         parser.parse_identifier()?;
         return Ok(RoutineAst::Nothing { kind });
     }
-    parser.expected("RENAME TO or OWNER TO", parser.peek_token())
+    let kind_of_options = kind.unwrap_or(RoutineKind::Function);
+    let mut options = CreateRoutineAst::new(kind_of_options, false, name.name.clone(), Vec::new());
+    let mut resets_all = false;
+    loop {
+        if parser.parse_keyword(Keyword::RESET) {
+            match parser.parse_keyword(Keyword::ALL) {
+                true => resets_all = true,
+                false => options.settings.push((super::command::setting_name(parser)?, None)),
+            }
+        } else if is_word(parser, 0, "language") || is_word(parser, 0, "as") || is_word(parser, 0, "return") {
+            return parser.expected("an option that can be altered", parser.peek_token());
+        } else if parser.parse_keyword(Keyword::RESTRICT) || !option(parser, &mut options)? {
+            break;
+        }
+    }
+    Ok(RoutineAst::Alter { kind, name, options: Box::new(options), resets_all })
 }

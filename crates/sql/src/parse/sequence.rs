@@ -5,6 +5,8 @@ use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
+use crate::dialect::MorselDialect;
+
 /// What is said of a sequence, as it is written.
 #[derive(Debug, Default)]
 pub(crate) struct SequenceOptions {
@@ -136,6 +138,21 @@ pub(super) fn sequence(parser: &mut Parser<'_>) -> Result<Option<SequenceAst>> {
     let name = parser.parse_object_name(false)?;
     let change = SequenceChangeAst::Create { temporary, options: options(parser, false)? };
     Ok(Some(SequenceAst { name, conditional, change }))
+}
+
+/// Whether a word begins an option that ALTER TABLE sets of an identity column's sequence.
+pub(super) fn is_option(word: &str) -> bool {
+    ORDER.iter().chain(&["no", "restart"]).any(|option| option.eq_ignore_ascii_case(word))
+}
+
+/// The options in the text of an ALTER.
+pub(crate) fn altered_options(text: &str) -> Result<SequenceOptions> {
+    let mut parser = Parser::new(&MorselDialect).try_with_sql(text)?;
+    let all = options(&mut parser, true)?;
+    match parser.peek_token().token {
+        Token::EOF => Ok(all),
+        _ => parser.expected("an option of the sequence", parser.peek_token()),
+    }
 }
 
 /// Options in any order, each once.

@@ -1,6 +1,8 @@
 //! Statements about types, domains, sequences, functions and procedures, and how tables stand to each other.
 
-use catalog::{Domain, DomainChange, Kinship, Owner, Routine, RoutineKind, RoutineName, Trigger, TypeChange};
+use catalog::{
+    Domain, DomainChange, Kinship, Owner, Routine, RoutineAlteration, RoutineKind, RoutineName, Trigger, TypeChange,
+};
 use functions::sequence::Shape;
 use plan::Plan;
 
@@ -89,6 +91,17 @@ pub enum RoutineChange {
         /// Triggers that call them go too.
         cascade: bool,
         /// Where the first name stands.
+        position: Option<u32>,
+    },
+    /// ALTER, of what is said of it.
+    Alter {
+        /// Of which kind; none: of either.
+        kind: Option<RoutineKind>,
+        /// Its name.
+        name: RoutineName,
+        /// What becomes of it.
+        change: RoutineAlteration,
+        /// Where the name stands.
         position: Option<u32>,
     },
     /// ALTER ... RENAME TO.

@@ -11,7 +11,6 @@ use types::{SqlType, Value};
 
 use super::aggregate::name_of;
 use super::by_type::{instead, is_about_types};
-use super::composed::composed_of;
 use super::named::{call, local, no_function};
 use super::ordered_set::OrderedSet;
 use super::parts_of_text::{is_split, split_text};
@@ -152,7 +151,7 @@ impl Binder<'_> {
         {
             return self.deeper(|b| b.composed_call(composed, &call, function.over.as_ref()));
         }
-        if let Some(composed) = composed_of(&call, function.over.is_some()) {
+        if let Some(composed) = call.composed(function.over.is_some()) {
             let bound = self.deeper(|b| b.composed_call(composed, &call, function.over.as_ref()));
             return match (bound, instead(&call.name, call.arguments.len())) {
                 (Err(error), Some(other)) if is_about_types(&error) => {

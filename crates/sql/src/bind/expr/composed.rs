@@ -54,11 +54,13 @@ fn parsed(composed: &Composed) -> Result<ast::Expr> {
     parser.parse_expr().map_err(|e| wrong(&e))
 }
 
-/// What a call stands for, if it is of a composed function. Frames collect all values, in no order.
-pub(super) fn composed_of(call: &CallParts<'_>, over_frames: bool) -> Option<&'static Composed> {
-    let find = |name: &str| Composed::find(name, call.arguments.len());
-    let of_frames = || find(&format!("{}_of_frames", call.name)).filter(|_| over_frames);
-    of_frames().or_else(|| find(&call.name)).filter(|_| !call.star)
+impl CallParts<'_> {
+    /// The composed function that it is of, if it is one. Those over frames collect all values, in no order.
+    pub(super) fn composed(&self, over_frames: bool) -> Option<&'static Composed> {
+        let find = |name: &str| Composed::find(name, self.arguments.len());
+        let of_frames = || find(&format!("{}_of_frames", self.name)).filter(|_| over_frames);
+        of_frames().or_else(|| find(&self.name)).filter(|_| !self.star)
+    }
 }
 
 /// Puts arguments in the places of parameters; DISTINCT, ORDER BY, FILTER and OVER go to the aggregates.

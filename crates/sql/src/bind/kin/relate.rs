@@ -235,13 +235,12 @@ impl Binder<'_> {
                 false => format!("constraint {} ", quoted(&key.name)),
             };
             let text = format!(
-                "alter table {table} add {named_key}foreign key ({}) references {} ({}){}{}{}{deferrable}",
+                "alter table {table} add {named_key}foreign key ({}) references {} ({}){}{}{deferrable}",
                 own.join(", "),
                 written(&to),
                 named(&referred, &key.referred).join(", "),
                 if key.is_full { " match full" } else { "" },
-                key.on_delete.clause("DELETE"),
-                key.on_update.clause("UPDATE"),
+                key.clauses(&own),
             );
             statements.push(self.bound_text(&text)?);
             self.plan = PlanBuilder::default();

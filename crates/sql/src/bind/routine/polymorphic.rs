@@ -157,7 +157,7 @@ impl Binder<'_> {
             }
             _ => format!("({text})"),
         };
-        if !create.is_strict || parameters.is_empty() {
+        if create.is_strict != Some(true) || parameters.is_empty() {
             return Ok(expression);
         }
         let given = parameters.iter().filter_map(|p| Some(format!("{} IS NOT NULL", quoted(p.name.as_deref()?))));
