@@ -169,11 +169,14 @@ pub struct Clock {
     validating: AtomicUsize,
 }
 
+/// A commit and what it has written.
+pub(crate) type Commit = (u64, Arc<Vec<Written>>);
+
 /// What commits have left behind for those that began before them.
 #[derive(Debug, Default)]
 pub(crate) struct Recent {
     /// For validations, in the order of timestamps; nothing of those beside which nobody was who validates.
-    pub(crate) written: VecDeque<(u64, Arc<Vec<Written>>)>,
+    pub(crate) written: VecDeque<Commit>,
     /// Versions that nobody needs once no view is older.
     garbage: VecDeque<(u64, Vec<Box<dyn Garbage>>)>,
 }
@@ -280,7 +283,7 @@ impl Clock {
 
     /// Does something between commits; it is told what these have left behind.
     pub(crate) fn between_commits<T>(&self, work: impl FnOnce(&Recent) -> T) -> T {
-        work(&lock(&self.commits))
+        work(&lock_soon(&self.commits))
     }
 }
 
@@ -306,9 +309,12 @@ impl Drop for Validates {
 impl Recent {
     /// What commits have written that a view of that moment does not see.
     pub(crate) fn written_since(&self, moment: &View) -> impl Iterator<Item = &Written> {
-        let since = moment.timestamp();
-        let later = self.written.iter().filter(move |(at, _)| *at > since);
-        later.flat_map(|(_, written)| written.iter())
+        self.since(moment.timestamp()).flat_map(|(_, written)| written.iter())
+    }
+
+    /// The commits behind that one.
+    pub(crate) fn since(&self, timestamp: u64) -> impl Iterator<Item = &Commit> {
+        self.written.range(self.written.partition_point(|(at, _)| *at <= timestamp)..)
     }
 
     /// Forgets what is older than all views, and returns what can be collected of it.

@@ -35,8 +35,8 @@ pub(super) enum Kind {
 }
 
 /// Signs that matter here; others are one character for themselves.
-const SIGNS: [&str; 20] =
-    [":=", "..", "<<", ">>", "::", "<=", ">=", "<>", "!=", "||", "(", ")", "[", "]", ",", ";", ".", "=", "%", "#"];
+const SIGNS: [&str; 21] =
+    [":=", "..", "<<", ">>", "::", "<=", ">=", "<>", "!=", "||", "(", ")", "[", "]", ",", ";", ".", "=", "%", "#", ":"];
 
 /// Cuts a body.
 pub(super) fn tokens(body: &str) -> Result<Vec<Token>> {

@@ -270,11 +270,24 @@ impl<'a> Parser<'a> {
     }
 
     fn assignment(&mut self) -> Result<Action> {
-        let target = self.target()?;
+        let name = self.names()?;
+        let (mut subscript, mut end) = (None, None);
+        if self.eat("[") {
+            subscript = Some(self.sql_until(&["]", ":"])?);
+            if self.eat(":") {
+                end = Some(self.sql_until(&["]"])?);
+            }
+            self.expect("]")?;
+        }
         self.next();
         let value = self.sql_until(&[";"])?;
         self.next();
-        Ok(Action::Assign(target, value))
+        Ok(match (subscript, end) {
+            (Some(first), Some(last)) => {
+                Action::Assign(Target { name: name.clone(), subscript: None }, sliced(&name, [first, last, value]))
+            }
+            (subscript, _) => Action::Assign(Target { name, subscript }, value),
+        })
     }
 
     /// Where a value goes.
@@ -297,4 +310,12 @@ impl<'a> Parser<'a> {
         }
         Ok(Into { strict, targets })
     }
+}
+
+/// The array with other elements between two numbers, for `name[first:last] := value`.
+fn sliced(name: &[String], [first, last, value]: [Sql; 3]) -> Sql {
+    let names: Vec<String> = name.iter().map(|part| format!("\"{}\"", part.replace('"', "\"\""))).collect();
+    let array = names.join(".");
+    let text = format!("array_set_slice(coalesce({array}, '{{}}'), {}, {}, {})", first.text, last.text, value.text);
+    Sql { text, line: value.line }
 }

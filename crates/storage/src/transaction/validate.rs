@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 use base::{Error, Result, SqlState};
 
 use crate::bits::Bits;
-use crate::clock::{Conflict, Recent, View, What, Written};
+use crate::clock::{Clock, Commit, Conflict, Recent, View, What, Written};
 use crate::lock::lock;
 use crate::relation::Relation;
 use crate::{RowId, ScanPredicate, Scratch, WINDOW};
@@ -86,13 +86,31 @@ impl Reads {
         lock(&self.0).is_empty()
     }
 
+    /// Whether it takes long to say whether others have written what was read: that is asked of rows, not of their numbers.
+    fn has_predicates(&self) -> bool {
+        lock(&self.0).iter().any(|read| matches!(read.which, Which::Satisfying(_)))
+    }
+
     fn each<T>(&self, mut with: impl FnMut(&Read) -> Option<T>) -> Option<T> {
         lock(&self.0).iter().find_map(&mut with)
     }
 }
 
-/// Error 40001 if something was written since the moment that a transaction with these reads would have read.
-pub(super) fn check(recent: &Recent, moment: &View, reads: &Reads) -> Result<()> {
+/// Looks at what was written since the moment of a transaction with these reads, before it has the turn to commit, so that
+/// nobody waits for that. Returns the last commit that was looked at; error 40001 if it would have read something of it.
+pub(super) fn look(clock: &Clock, moment: &View, reads: &Reads) -> Result<u64> {
+    if !reads.has_predicates() {
+        return Ok(0);
+    }
+    let since = clock.between_commits(|recent| recent.since(moment.timestamp()).cloned().collect::<Vec<_>>());
+    let looked = since.last().map_or(0, |(at, _)| *at);
+    collision(&mut since.iter(), moment, reads)?;
+    Ok(looked)
+}
+
+/// Error 40001 if something was written since the moment that a transaction with these reads would have read; commits up to `looked`
+/// were [looked at](look) before.
+pub(super) fn check(recent: &Recent, moment: &View, reads: &Reads, looked: u64) -> Result<()> {
     // What was written to another relation in the place of one that was read is not looked at.
     let replaced = |read: &Read| {
         let by_other = matches!(read.relation.check_unclaimed(Some(moment)), Err(Conflict::Newer));
@@ -101,10 +119,16 @@ pub(super) fn check(recent: &Recent, moment: &View, reads: &Reads) -> Result<()>
     if let Some(name) = reads.each(replaced) {
         return Err(dependent(&name));
     }
-    let since: Vec<_> = recent.written.iter().filter(|(at, _)| *at > moment.timestamp()).collect();
+    collision(&mut recent.since(moment.timestamp().max(looked)), moment, reads)
+}
+
+/// Error 40001 if one of these commits has written what was read.
+fn collision(since: &mut dyn Iterator<Item = &Commit>, moment: &View, reads: &Reads) -> Result<()> {
+    let since: Vec<_> = since.collect();
     if since.is_empty() {
         return Ok(());
     }
+    // Sees all of them.
     let now = moment.clock().view();
     let mut scratch = Scratch::default();
     let collision = reads.each(|read| {
