@@ -116,7 +116,8 @@ impl Catalog {
             if !catalog.has_schema(&key.0) {
                 return Err(no_schema(&key.0));
             }
-            if catalog.is_taken(schema, name) {
+            let is_replaced = if_exists == IfExists::Replace && catalog.sequences.contains_key(&key);
+            if catalog.is_taken(schema, name) && !is_replaced {
                 return match if_exists {
                     IfExists::Skip => Ok(false),
                     _ => Err(Error::new(SqlState::DUPLICATE_TABLE, format!("relation \"{name}\" already exists"))),

@@ -338,6 +338,10 @@ impl sql::Resolver for Resolver<'_> {
         self.environment.block.as_ref().map_or_else(own, |block| block.number())
     }
 
+    fn nulls_first(&self, descending: bool) -> bool {
+        self.environment.settings.nulls_first(descending)
+    }
+
     fn is_within_routine(&self) -> bool {
         self.environment.calls > 0
     }

@@ -90,6 +90,10 @@ pub(crate) const ISOLATIONS: [(&str, Isolation); 3] = [
     ("read committed", Isolation::ReadCommitted),
 ];
 
+/// Where NULLs come, as DuckDB calls it.
+const NULL_ORDERS: [&str; 4] =
+    ["nulls_last_on_asc_first_on_desc", "nulls_first_on_asc_last_on_desc", "nulls_first", "nulls_last"];
+
 /// All settings, by name.
 pub const SETTINGS: &[Setting] = &[
     Setting {
@@ -140,6 +144,13 @@ pub const SETTINGS: &[Setting] = &[
         default: "ISO, MDY",
         scope: Scope::Session,
         description: "How dates are written, which is as ISO 8601 has it, and in which order texts have day, month and year: MDY, DMY or YMD.",
+    },
+    Setting {
+        name: "default_null_order",
+        kind: Kind::Choice(|| NULL_ORDERS.to_vec()),
+        default: NULL_ORDERS[0],
+        scope: Scope::Session,
+        description: "Where NULLs come in an ORDER BY that does not say it: PostgreSQL's order, or one of DuckDB's.",
     },
     Setting {
         name: "default_transaction_isolation",
@@ -483,6 +494,16 @@ impl Settings {
     pub(crate) fn isolation(&self) -> Isolation {
         let word = Setting::find("default_transaction_isolation").map_or("", |s| self.get(s));
         ISOLATIONS.iter().find(|(name, _)| *name == word).map_or(Isolation::Serializable, |(_, isolation)| *isolation)
+    }
+    /// Whether NULLs come first in an order that does not say it.
+    pub(crate) fn nulls_first(&self, descending: bool) -> bool {
+        let word = Setting::find("default_null_order").map_or("", |s| self.get(s));
+        match NULL_ORDERS.iter().position(|order| *order == word) {
+            Some(1) => !descending,
+            Some(2) => true,
+            Some(3) => false,
+            _ => descending,
+        }
     }
     /// How work is divided among workers.
     pub(crate) fn division(&self) -> Division {

@@ -131,8 +131,8 @@ fn dispatch(environment: &mut Environment, statement: Statement) -> Result<Query
         Statement::CreateSchema { name, if_not_exists, position } => {
             definition::create_schema(environment, &name, if_not_exists).map_err(|e| e.at(position))
         }
-        Statement::CreateSequence { name, shape, owner, if_not_exists } => {
-            definition::create_sequence(environment, &name, shape, owner, if_not_exists)
+        Statement::CreateSequence { name, shape, owner, if_not_exists, or_replace } => {
+            definition::create_sequence(environment, &name, shape, owner, (if_not_exists, or_replace))
         }
         Statement::Rename { name, to, column: Some(from), if_exists, .. } => {
             definition::rename_column_of_view(environment, &name, (&from, &to), if_exists)

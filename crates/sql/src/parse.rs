@@ -34,6 +34,7 @@ mod placeholders;
 mod prepared;
 mod privileges;
 mod question;
+pub(crate) mod recursive_view;
 pub(crate) mod referential;
 pub(crate) mod returning;
 mod routine;
@@ -389,8 +390,9 @@ fn parse_tokens(text: &str, base: usize, place: impl FnMut(&mut TokenWithSpan)) 
     }
     question::operators(&mut tokens);
     let placeholders = placeholders::number(&mut tokens, &positions)?;
-    let tokens =
-        table::stored(table::named_columns(from_first::carry(calls::trims(calls::variadic(spelled::carry(tokens))))));
+    let tokens = table::stored(table::named_columns(from_first::carry(recursive_view::carry(calls::trims(
+        calls::variadic(spelled::carry(tokens)),
+    )))));
     let tokens = only::carry(check_option::carry(identity::carry(referential::carry(field_names::carry(
         ignored::without(tokens),
     )))));

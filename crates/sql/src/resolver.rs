@@ -73,6 +73,11 @@ pub trait Resolver {
         0
     }
 
+    /// Whether NULLs come first in an order that does not say it. PostgreSQL: NULL is larger than everything.
+    fn nulls_first(&self, descending: bool) -> bool {
+        descending
+    }
+
     /// Whether the statement is one of a routine.
     fn is_within_routine(&self) -> bool {
         false

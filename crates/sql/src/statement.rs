@@ -92,6 +92,8 @@ pub enum Statement {
         owner: Option<Owner>,
         /// Nothing happens if there is one.
         if_not_exists: bool,
+        /// An existing one is replaced.
+        or_replace: bool,
     },
     /// ALTER TABLE or ALTER VIEW ... RENAME TO.
     Rename {

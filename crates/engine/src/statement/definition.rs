@@ -229,11 +229,11 @@ pub(super) fn create_sequence(
     name: &ObjectName,
     shape: Shape,
     owner: Option<Owner>,
-    if_not_exists: bool,
+    (if_not_exists, or_replace): (bool, bool),
 ) -> Result<QueryResult> {
     let catalog = environment.catalog_of(name.schema.as_deref());
     let full = (name.schema.as_deref(), name.name.as_str());
-    catalog.create_sequence(full, shape, owner, mode(if_not_exists, false)).map_err(|e| e.at(name.position))?;
+    catalog.create_sequence(full, shape, owner, mode(if_not_exists, or_replace)).map_err(|e| e.at(name.position))?;
     Ok(QueryResult::done(Tag::Done("CREATE SEQUENCE")))
 }
 

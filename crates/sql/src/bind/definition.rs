@@ -14,6 +14,7 @@ use super::sequence::serial;
 use super::statement::fields;
 use super::{Binder, fold, unsupported};
 use crate::bind::parts::Text;
+use crate::parse::recursive_view;
 use crate::{ColumnDefinition, CreateTable, CreateView, IndexShape, ObjectKind, ObjectName, Statement};
 
 /// Most columns of a table, as in PostgreSQL.
@@ -205,7 +206,8 @@ impl Binder<'_> {
             column.name = fold(&named.name);
         }
         check_names(columns.iter().map(|c| (c.name.as_str(), name.position)))?;
-        let sql = view_text(text).unwrap_or_else(|| create.query.to_string());
+        let written = view_text(text).map(|query| recursive_view::whole(text, &query, create).unwrap_or(query));
+        let sql = written.unwrap_or_else(|| create.query.to_string());
         let mut reads = std::mem::take(&mut self.reads);
         reads.iter_mut().for_each(|read| *read = self.resolver.placed(read));
         let path = self.resolver.search_path();

@@ -11,6 +11,7 @@ use super::scope::{Clause, Level, Relation, Scope, ScopeColumn};
 use super::select::Item;
 use super::slice::{Slice, limited};
 use super::{Binder, Bound, fold};
+use crate::Resolver;
 use crate::bind::parts::Text;
 
 /// What to order by.
@@ -51,7 +52,7 @@ impl Binder<'_> {
         let Some(order_by) = order_by else { return Ok(Vec::new()) };
         let exprs = match &order_by.kind {
             OrderByKind::All(options) => {
-                let (descending, nulls_first) = direction(options)?;
+                let (descending, nulls_first) = direction(options, self.resolver)?;
                 let all = (0..items.len()).map(|i| KeyOrder { key: Key::Output(i), descending, nulls_first });
                 return Ok(all.collect());
             }
@@ -65,7 +66,7 @@ impl Binder<'_> {
             }
         }
         let mut keys = Vec::with_capacity(each.len());
-        for Written { expr, is_entry, descending, nulls_first } in written(&each)? {
+        for Written { expr, is_entry, descending, nulls_first } in written(&each, self.resolver)? {
             let key = if is_entry { self.computed_key(expr, items)? } else { self.order_key(expr, items)? };
             if distinct && matches!(key, Key::Expr(_)) {
                 let message = "for SELECT DISTINCT, ORDER BY expressions must appear in select list";
@@ -99,7 +100,7 @@ impl Binder<'_> {
         order: &[KeyOrder],
     ) -> Result<Vec<KeyOrder>> {
         let written = match order_by.map(|o| &o.kind) {
-            Some(OrderByKind::Expressions(exprs)) => written(exprs)?,
+            Some(OrderByKind::Expressions(exprs)) => written(exprs, self.resolver)?,
             _ => Vec::new(),
         };
         let mut keys: Vec<KeyOrder> = Vec::with_capacity(exprs.len());
@@ -157,10 +158,11 @@ impl Binder<'_> {
 impl Binder<'_> {
     /// The keys of ORDER BY in a window or a call, where numbers are numbers.
     pub(super) fn inner_order(&mut self, order: &[OrderByExpr]) -> Result<Vec<SortKey>> {
+        let written = written(order, self.resolver)?;
         let key = |Written { expr, descending, nulls_first, .. }: Written<'_>| {
             Ok(SortKey { expr: ordered(self.typed_expr(expr)?), descending, nulls_first })
         };
-        written(order)?.into_iter().map(key).collect()
+        written.into_iter().map(key).collect()
     }
 }
 
@@ -208,10 +210,10 @@ struct Written<'a> {
 }
 
 /// The keys of ORDER BY, those of a row one by one. A row is never NULL itself, and NULLs in it are the greatest values.
-fn written(order: &[OrderByExpr]) -> Result<Vec<Written<'_>>> {
+fn written<'o>(order: &'o [OrderByExpr], resolver: &dyn Resolver) -> Result<Vec<Written<'o>>> {
     let mut keys = Vec::with_capacity(order.len());
     for OrderByExpr { expr: key, options, .. } in order {
-        let (descending, nulls_first) = direction(options)?;
+        let (descending, nulls_first) = direction(options, resolver)?;
         let is_entry = row(key).is_some();
         let nulls_first = if is_entry { descending } else { nulls_first };
         keys.extend(entries(key).into_iter().map(|expr| Written { expr, is_entry, descending, nulls_first }));
@@ -219,7 +221,7 @@ fn written(order: &[OrderByExpr]) -> Result<Vec<Written<'_>>> {
     Ok(keys)
 }
 
-pub(super) fn direction(options: &OrderByOptions) -> Result<(bool, bool)> {
+pub(super) fn direction(options: &OrderByOptions, resolver: &dyn Resolver) -> Result<(bool, bool)> {
     let descending = match &options.sort {
         None | Some(OrderBySort::Asc) => false,
         Some(OrderBySort::Desc) => true,
@@ -233,6 +235,5 @@ pub(super) fn direction(options: &OrderByOptions) -> Result<(bool, bool)> {
             }
         },
     };
-    // PostgreSQL: NULL is larger than everything.
-    Ok((descending, options.nulls_first.unwrap_or(descending)))
+    Ok((descending, options.nulls_first.unwrap_or_else(|| resolver.nulls_first(descending))))
 }

@@ -28,10 +28,11 @@ impl Binder<'_> {
         }
         let position = name.position;
         let options = match &ast.change {
-            SequenceChangeAst::Create { options, .. } => {
+            SequenceChangeAst::Create { options, or_replace, .. } => {
                 let shape = new_shape(options, SqlType::BigInt).map_err(|e| e.at(position))?;
                 let owner = self.owner(options, &name)?.flatten();
-                return Ok(Statement::CreateSequence { name, shape, owner, if_not_exists: ast.conditional });
+                let (if_not_exists, or_replace) = (ast.conditional, *or_replace);
+                return Ok(Statement::CreateSequence { name, shape, owner, if_not_exists, or_replace });
             }
             SequenceChangeAst::Rename(to) => {
                 let sequence = self.altered(&name, ast.conditional)?;

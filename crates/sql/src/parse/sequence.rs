@@ -5,6 +5,7 @@ use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
+use super::{back_to, here};
 use crate::dialect::MorselDialect;
 
 /// What is said of a sequence, as it is written.
@@ -38,6 +39,7 @@ pub(crate) struct SequenceAst {
 pub(crate) enum SequenceChangeAst {
     Create {
         temporary: bool,
+        or_replace: bool,
         options: SequenceOptions,
     },
     Alter(SequenceOptions),
@@ -128,15 +130,19 @@ pub(super) fn sequence(parser: &mut Parser<'_>) -> Result<Option<SequenceAst>> {
         };
         return Ok(Some(SequenceAst { name, conditional, change }));
     }
-    let temporary = match () {
-        () if parser.parse_keywords(&[Keyword::CREATE, Keyword::SEQUENCE]) => false,
-        () if parser.parse_keywords(&[Keyword::CREATE, Keyword::TEMPORARY, Keyword::SEQUENCE]) => true,
-        () if parser.parse_keywords(&[Keyword::CREATE, Keyword::TEMP, Keyword::SEQUENCE]) => true,
-        () => return Ok(None),
-    };
+    let begin = here(parser);
+    if !parser.parse_keyword(Keyword::CREATE) {
+        return Ok(None);
+    }
+    let or_replace = parser.parse_keywords(&[Keyword::OR, Keyword::REPLACE]);
+    let temporary = parser.parse_one_of_keywords(&[Keyword::TEMPORARY, Keyword::TEMP]).is_some();
+    if !parser.parse_keyword(Keyword::SEQUENCE) {
+        back_to(parser, begin);
+        return Ok(None);
+    }
     let conditional = parser.parse_keywords(&[Keyword::IF, Keyword::NOT, Keyword::EXISTS]);
     let name = parser.parse_object_name(false)?;
-    let change = SequenceChangeAst::Create { temporary, options: options(parser, false)? };
+    let change = SequenceChangeAst::Create { temporary, or_replace, options: options(parser, false)? };
     Ok(Some(SequenceAst { name, conditional, change }))
 }
 

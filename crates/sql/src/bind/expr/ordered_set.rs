@@ -91,7 +91,7 @@ impl Binder<'_> {
             Fraction::Written(fraction) => Some(self.expr(fraction)?),
         };
         let (written, (descending, nulls_first)) = match set.key {
-            Ordered::Within(key) => (&key.expr, direction(&key.options)?),
+            Ordered::Within(key) => (&key.expr, direction(&key.options, self.resolver)?),
             Ordered::Argument(value) => (value, (false, false)),
         };
         let value = closed(self.expr(written)?);
