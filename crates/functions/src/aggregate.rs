@@ -172,6 +172,12 @@ aggregates! {
     FirstOfWordList, "array_agg_first", &[], 3, any, 1, false, collected::first_of_list,
         "The first elements of that list, as many as the second argument says at most, which is a constant.",
         ("list_take(array_agg(x ORDER BY x DESC NULLS LAST), 2)", "{4,2}");
+    FirstTexts, "string_agg_first", &[], 2, any, 1, false, |i| collected::first_texts(i, false),
+        "The first texts, one behind the other, as many as the second argument says at most, which is a constant.",
+        ("list_take(array_agg(x::text ORDER BY x), 2)", "{1,2}");
+    FirstTextsBackwards, "string_agg_first_backwards", &[], 2, any, 1, false, |i| collected::first_texts(i, true),
+        "As the one before, but where those numbers are equal the greatest text is the first.",
+        ("list_take(array_agg(x::text ORDER BY x::text DESC NULLS LAST), 2)", "{4,2}");
 }
 
 impl AggregateFunction {
@@ -245,7 +251,13 @@ impl AggregateFunction {
     pub fn has_fixed_argument(self) -> bool {
         matches!(
             self,
-            Self::ContinuousAt | Self::DiscreteAt | Self::Texts | Self::TextsBackwards | Self::FirstOfWordList
+            Self::ContinuousAt
+                | Self::DiscreteAt
+                | Self::Texts
+                | Self::TextsBackwards
+                | Self::FirstOfWordList
+                | Self::FirstTexts
+                | Self::FirstTextsBackwards
         )
     }
 
@@ -258,14 +270,29 @@ impl AggregateFunction {
         }
     }
 
-    /// The one that collects no more elements of this one's list than the first few.
+    /// The one that collects no more elements of this one's list than the first few; of texts, if nothing separates them.
     pub fn of_first(self) -> Option<Self> {
-        (self == Self::WordList).then_some(Self::FirstOfWordList)
+        match self {
+            Self::WordList => Some(Self::FirstOfWordList),
+            Self::Texts => Some(Self::FirstTexts),
+            Self::TextsBackwards => Some(Self::FirstTextsBackwards),
+            _ => None,
+        }
+    }
+
+    /// Whether it is one of these, of which the second argument says how many.
+    pub fn is_of_first(self) -> bool {
+        matches!(self, Self::FirstOfWordList | Self::FirstTexts | Self::FirstTextsBackwards)
+    }
+
+    /// Whether it puts texts together.
+    pub fn is_of_texts(self) -> bool {
+        matches!(self, Self::Texts | Self::TextsBackwards | Self::FirstTexts | Self::FirstTextsBackwards)
     }
 
     /// Whether of texts whose order is open the greatest comes first.
     pub fn is_backwards(self) -> bool {
-        self == Self::TextsBackwards
+        matches!(self, Self::TextsBackwards | Self::FirstTextsBackwards)
     }
 
     /// Whether it collects the values of a group: over frames it is a window function of its own.

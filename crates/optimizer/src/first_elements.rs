@@ -40,12 +40,26 @@ fn rewrite(mut node: Node, asked: &Asked) -> Node {
     if let Op::Aggregate { aggregates, .. } = &mut node.op {
         for (column, call) in aggregates {
             if let (Some((_, most)), Some(first)) = (asked.get(column), call.function.of_first()) {
+                let most = Expr::constant(Value::Int(*most), SqlType::BigInt);
+                match call.function.is_of_texts() {
+                    // What separates the texts of lists of one are no letters.
+                    true if !is_empty(&call.arguments[1]) => continue,
+                    true => call.arguments[1] = most,
+                    false => call.arguments.insert(1, most),
+                }
                 call.function = first;
-                call.arguments.insert(1, Expr::constant(Value::Int(*most), SqlType::BigInt));
             }
         }
     }
     node
+}
+
+fn is_empty(text: &Expr) -> bool {
+    match &text.kind {
+        ExprKind::Const(Value::Str(text)) => text.is_empty(),
+        ExprKind::Coalesce(parts) => parts.iter().all(is_empty),
+        _ => false,
+    }
 }
 
 fn note(expr: &Expr, asked: &mut Asked) {

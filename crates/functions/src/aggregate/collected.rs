@@ -22,12 +22,9 @@ fn ordered(input: Input<'_>, columns: &[Vec<Value>], then: impl Fn(usize, usize)
 /// Texts one behind the other.
 pub(super) fn texts(input: Input<'_>, backwards: bool) -> Result<Value> {
     let [separators, keys @ ..] = input.others else { return Err(Error::internal("texts without a separator")) };
-    let by_text = |a: usize, b: usize| {
-        let order = input.values[a].total_cmp(&input.values[b]);
-        if backwards { order.reverse() } else { order }
-    };
     let mut out = String::new();
-    for (at, row) in ordered(input, keys, by_text).into_iter().enumerate() {
+    let rows = ordered(input, keys, |a, b| text_order(input, a, b, backwards));
+    for (at, row) in rows.into_iter().enumerate() {
         let (Value::Str(text), Value::Str(separator)) = (&input.values[row], &separators[row]) else {
             return Err(Error::internal("a text that is none"));
         };
@@ -35,6 +32,24 @@ pub(super) fn texts(input: Input<'_>, backwards: bool) -> Result<Value> {
         out.push_str(text);
     }
     Ok(Value::str(out))
+}
+
+/// The first texts, one behind the other.
+pub(super) fn first_texts(input: Input<'_>, backwards: bool) -> Result<Value> {
+    let [most, keys @ ..] = input.others else { return Err(Error::internal("texts of an unknown number")) };
+    let Some(Value::Int(most)) = most.first() else { return Err(Error::internal("texts of an unknown number")) };
+    let rows = ordered(input, keys, |a, b| text_order(input, a, b, backwards));
+    let mut out = String::new();
+    for row in rows.into_iter().take(usize::try_from(*most).unwrap_or(0)) {
+        let Value::Str(text) = &input.values[row] else { return Err(Error::internal("a text that is none")) };
+        out.push_str(text);
+    }
+    Ok(Value::str(out))
+}
+
+fn text_order(input: Input<'_>, a: usize, b: usize, backwards: bool) -> Ordering {
+    let order = input.values[a].total_cmp(&input.values[b]);
+    if backwards { order.reverse() } else { order }
 }
 
 /// The first elements of a list of words.

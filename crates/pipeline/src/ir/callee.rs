@@ -106,6 +106,13 @@ pub enum Callee {
     CollectWords(u8),
     /// `(Ptr entries, I64 most, I64 ...) -> ()`: likewise, of which no more than the first few are needed.
     CollectFirst(u8),
+    /// `(Ptr entries, I64 most, I64 ..., Str) -> ()`: both.
+    CollectFirstText {
+        /// So many.
+        words: u8,
+        /// Of entries with equal words the greatest text comes first.
+        backwards: bool,
+    },
     /// `(Ptr entries, I64 ..., Str) -> ()`: likewise, of so many words and a text, which is copied.
     CollectText(u8),
     /// `(Ptr distinct, I64 hash) -> ()`: adds to the hashes of a group's values, {Ptr} at the address.
@@ -248,6 +255,7 @@ impl Callee {
             Self::CollectFloat => (&[Ptr, F64], None),
             Self::CollectWords(words) => return Some((entry(words, &[]), Vec::new())),
             Self::CollectFirst(words) => return Some((entry(words + 1, &[]), Vec::new())),
+            Self::CollectFirstText { words, .. } => return Some((entry(words + 1, &[Str]), Vec::new())),
             Self::CollectText(words) => return Some((entry(words, &[Str]), Vec::new())),
             Self::FloatWord => (&[F64], Some(I64)),
             Self::MostFrequentInteger => (&[Ptr], Some(I64)),

@@ -86,6 +86,9 @@ pub fn function(callee: Callee) -> (AbiFn, u64) {
         Callee::CollectMerge => (collect_merge, 0),
         Callee::CollectWords(words) => (collect_words, words.into()),
         Callee::CollectFirst(words) => (collect_first, words.into()),
+        Callee::CollectFirstText { words, backwards } => {
+            (collect_first_text, usize::from(words) | usize::from(backwards) << 8)
+        }
         Callee::CollectText(words) => (collect_text, words.into()),
         Callee::MostFrequentInteger => (most_frequent_integer, 0),
         Callee::MostFrequentFloat => (most_frequent_float, 0),
@@ -364,6 +367,15 @@ functions! {
             6 => list.add_first(worker, [word(0), word(1), word(2), word(3), word(4), word(5)], most)?,
             _ => return Err(Error::internal("an entry of too many words")),
         }
+        Ok(Slot::default())
+    }
+    fn collect_first_text(worker, immediate, args) {
+        let (words, backwards) = (immediate as usize & 0xff, immediate >> 8 != 0);
+        let mut order = [0; MOST_OF_ENTRY];
+        let order = &mut order[..words];
+        order.iter_mut().enumerate().for_each(|(at, of)| *of = word_of_integer(args.slot(at + 2).as_i64()));
+        let (list, most) = (&mut *args.pointer::<Values>(0), args.slot(1).as_i64() as usize);
+        list.add_first_text(worker, (order, args.str(words + 2)), most, backwards)?;
         Ok(Slot::default())
     }
     fn collect_text(worker, words, args) {

@@ -34,14 +34,14 @@ pub(crate) struct Shape {
 }
 
 impl Shape {
-    fn width(self) -> usize {
+    pub(super) fn width(self) -> usize {
         self.words + if self.text { 2 } else { 0 }
     }
 
     /// # Safety
     /// Both must be entries of this shape, whose texts are alive.
     #[inline(always)]
-    unsafe fn compare(self, a: &[u64], b: &[u64]) -> Ordering {
+    pub(super) unsafe fn compare(self, a: &[u64], b: &[u64]) -> Ordering {
         for (a, b) in a[..self.words].iter().zip(&b[..self.words]) {
             match a.cmp(b) {
                 Ordering::Equal => {}

@@ -1,8 +1,12 @@
 //! The first entries of a group: a chunk that is full keeps those, and goes on with the room of all others. What comes behind the
 //! last one that was kept is not added any more.
 
-use base::Result;
+use std::cmp::Ordering;
 
+use base::Result;
+use types::Str;
+
+use super::entries::{MOST_OF_ENTRY, Shape};
 use super::{Chunk, Values};
 use crate::worker::Worker;
 
@@ -19,7 +23,7 @@ impl Values {
         most: usize,
     ) -> Result<()> {
         // SAFETY: as the caller promises.
-        if self.next == self.end && !unsafe { self.choose::<W>(most) } {
+        if self.next == self.end && !unsafe { self.choose::<W>(most, Ord::cmp) } {
             // SAFETY: likewise.
             unsafe { self.grow(worker, W)? };
         }
@@ -32,12 +36,61 @@ impl Values {
         }
     }
 
+    /// Adds an entry of words and a text, likewise. The text is copied if the entry is.
+    ///
+    /// # Safety
+    /// As for [`add_first`](Self::add_first); the text must be alive.
+    pub(crate) unsafe fn add_first_text(
+        &mut self,
+        worker: &mut Worker,
+        (words, text): (&[u64], Str),
+        most: usize,
+        backwards: bool,
+    ) -> Result<()> {
+        let shape = Shape { words: words.len(), text: true, backwards };
+        if self.next == self.end {
+            // SAFETY: as the caller promises; texts of entries that were added are kept.
+            let has_chosen = unsafe {
+                match shape.width() {
+                    2 => self.choose::<2>(most, |a, b| shape.compare(a, b)),
+                    3 => self.choose::<3>(most, |a, b| shape.compare(a, b)),
+                    4 => self.choose::<4>(most, |a, b| shape.compare(a, b)),
+                    5 => self.choose::<5>(most, |a, b| shape.compare(a, b)),
+                    _ => self.choose::<6>(most, |a, b| shape.compare(a, b)),
+                }
+            };
+            if !has_chosen {
+                // SAFETY: likewise.
+                unsafe { self.grow(worker, shape.width())? };
+            }
+        }
+        let mut entry = [0; MOST_OF_ENTRY];
+        entry[..words.len()].copy_from_slice(words);
+        entry[words.len()..shape.width()].copy_from_slice(&text.words());
+        // SAFETY: a chunk was begun, and if it has chosen, it has that many entries, whose texts are kept.
+        unsafe {
+            if (*self.last).chosen {
+                let last = Chunk::words(self.last).add((most - 1) * shape.width());
+                let last = std::slice::from_raw_parts(last, shape.width());
+                if shape.compare(&entry[..shape.width()], last).is_ge() {
+                    return Ok(());
+                }
+            }
+            let text = worker.keep_text(text)?;
+            self.add_text(worker, words, text)
+        }
+    }
+
     /// Keeps the first entries of the last chunk, if it is full and has at least twice as many.
     ///
     /// # Safety
     /// As for [`add_first`](Self::add_first).
     #[cold]
-    unsafe fn choose<const W: usize>(&mut self, most: usize) -> bool {
+    unsafe fn choose<const W: usize>(
+        &mut self,
+        most: usize,
+        mut order: impl FnMut(&[u64; W], &[u64; W]) -> Ordering,
+    ) -> bool {
         // SAFETY: as the caller promises.
         let words = unsafe { self.finish() };
         if most == 0 || words / W < 2 * most {
@@ -46,7 +99,7 @@ impl Values {
         // SAFETY: the last chunk, which exists as it has words, and whose number of them is written down.
         unsafe {
             let (entries, _) = Chunk::used(self.last).as_chunks_mut::<W>();
-            entries.select_nth_unstable(most - 1);
+            entries.select_nth_unstable_by(most - 1, |a, b| order(a, b));
             (*self.last).chosen = true;
             self.next = Chunk::words(self.last).add(most * W);
         }

@@ -112,9 +112,7 @@ pub(super) fn evaluation(function: A, call: Call, frames: Frames, budget: &Budge
         A::CountStar | A::Count => make.count(),
         A::ContinuousAt => make.percentile(F::PercentileCont),
         A::DiscreteAt => make.percentile(F::PercentileDisc),
-        A::MostFrequent | A::Texts | A::TextsBackwards | A::WordList | A::FirstOfWordList => {
-            Err(base::Error::internal("an aggregate of groups, over frames"))
-        }
+        function if function.collects() => Err(base::Error::internal("an aggregate of groups, over frames")),
         A::RegrCount => make.paired(Make::count),
         _ => make.paired(|make| make.framed(pairs::Regression { function })),
     }

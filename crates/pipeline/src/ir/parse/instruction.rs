@@ -293,6 +293,9 @@ impl Parser<'_> {
             "concat" => Callee::Concat(self.t.number()?),
             "collect_words" => Callee::CollectWords(self.t.number()?),
             "collect_first" => Callee::CollectFirst(self.t.number()?),
+            "collect_first_text" => {
+                Callee::CollectFirstText { words: self.t.number()?, backwards: self.t.take("backwards") }
+            }
             "collect_text" => Callee::CollectText(self.t.number()?),
             "texts" => Callee::JoinTexts { words: self.t.number()?, backwards: self.t.take("backwards") },
             "list" => {

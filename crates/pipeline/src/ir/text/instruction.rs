@@ -178,6 +178,9 @@ impl Printer<'_, '_, '_> {
                     Callee::Concat(count) => write!(self.f, "concat {count}")?,
                     Callee::CollectWords(words) => write!(self.f, "collect_words {words}")?,
                     Callee::CollectFirst(words) => write!(self.f, "collect_first {words}")?,
+                    Callee::CollectFirstText { words, backwards } => {
+                        write!(self.f, "collect_first_text {words}{}", if *backwards { " backwards" } else { "" })?;
+                    }
                     Callee::CollectText(words) => write!(self.f, "collect_text {words}")?,
                     Callee::JoinTexts { words, backwards } => {
                         write!(self.f, "texts {words}{}", if *backwards { " backwards" } else { "" })?;

@@ -46,9 +46,10 @@ pub(super) enum Kind {
     /// All values: {Ptr, Ptr, Ptr, Ptr}
     Values,
     /// Entries of words, and of a text if the first argument is one: {Ptr, Ptr, Ptr, Ptr}. `flagged`: the first argument says
-    /// whether the second is NULL; `most`: more than so many first ones are not needed.
+    /// whether the second is NULL; `backwards`: the greatest text comes first; `most`: more than so many first ones are not needed.
     Entries {
         flagged: bool,
+        backwards: bool,
         most: Option<u32>,
     },
 }
@@ -152,20 +153,15 @@ pub(super) fn accumulators_of(
         F::ApproxCountDistinct => vec![make(Kind::Distinct, SqlType::BigInt)],
         F::StddevSamp | F::StddevPop | F::VarSamp | F::VarPop => vec![make(Kind::Variance, SqlType::Double)],
         F::ContinuousAt | F::DiscreteAt | F::MostFrequent => vec![make(Kind::Values, argument_type)],
-        F::Texts | F::TextsBackwards => {
-            let mut texts = make(Kind::Entries { flagged: false, most: None }, argument_type);
+        texts if texts.is_of_texts() => {
+            let (flagged, backwards) = (false, texts.is_backwards());
+            let mut texts = make(Kind::Entries { flagged, backwards, most: most_of(call) }, argument_type);
             drop_zeros(&mut texts.arguments, 1, nullable);
             vec![texts]
         }
         F::WordList | F::FirstOfWordList => {
-            let most = match call.arguments.get(1).map(|most| &most.kind) {
-                Some(ExprKind::Const(Value::Int(most))) if call.function.has_fixed_argument() => {
-                    u32::try_from(*most).ok()
-                }
-                _ => None,
-            };
-            let flagged = !is_zero(&arguments[0], nullable);
-            let mut list = make(Kind::Entries { flagged, most }, argument_type);
+            let (flagged, backwards) = (!is_zero(&arguments[0], nullable), false);
+            let mut list = make(Kind::Entries { flagged, backwards, most: most_of(call) }, argument_type);
             drop_zeros(&mut list.arguments, 2, nullable);
             list.arguments.drain(..usize::from(!flagged));
             vec![list]
@@ -174,6 +170,14 @@ pub(super) fn accumulators_of(
             Some((pair, sum)) => vec![Accumulator { arguments: pair, ..make(Kind::IntegerMoments, sum) }],
             None => vec![make(Kind::Moments, SqlType::Double)],
         },
+    }
+}
+
+/// How many entries are needed at most, if that is said.
+fn most_of(call: &AggregateCall) -> Option<u32> {
+    match call.arguments.get(1)?.kind {
+        ExprKind::Const(Value::Int(most)) if call.function.is_of_first() => u32::try_from(most).ok(),
+        _ => None,
     }
 }
 
@@ -417,7 +421,7 @@ impl Expressions {
             F::ContinuousAt => self.finish_percentile(pipe, row, call, parts[0], true),
             F::DiscreteAt => self.finish_percentile(pipe, row, call, parts[0], false),
             F::MostFrequent => Ok(parts[0].finish_mode(pipe, row, call)),
-            F::Texts | F::TextsBackwards => self.finish_texts(pipe, row, call, parts[0]),
+            texts if texts.is_of_texts() => self.finish_texts(pipe, row, call, parts[0]),
             F::WordList | F::FirstOfWordList => Ok(self.finish_list(pipe, row, call, parts[0])),
             _ if matches!(parts[0].kind, Kind::Moments | Kind::IntegerMoments) => {
                 Ok(parts[0].finish_regression(pipe, row, call))

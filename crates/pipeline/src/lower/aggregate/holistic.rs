@@ -2,7 +2,7 @@
 
 use base::Result;
 use plan::{AggregateCall, Expr};
-use types::SqlType;
+use types::{SqlType, Value};
 
 use super::super::expression::Expressions;
 use super::super::pipe::{Pipe, Sql};
@@ -72,14 +72,14 @@ impl Expressions {
 
     /// Adds an entry for a tuple, unless one of its arguments is NULL: the words that order it, then what it is of.
     pub(super) fn add_entry(&mut self, pipe: &mut Pipe, row: Var, accumulator: &Accumulator) -> Result<()> {
-        let (of, most) = match accumulator.kind {
-            Kind::Entries { flagged: true, most } => (2, most),
-            Kind::Entries { most, .. } => (1, most),
-            _ => (1, None),
+        let Kind::Entries { flagged, backwards, most } = accumulator.kind else {
+            return Err(base::Error::internal("an entry of no list"));
         };
+        let of = if flagged { 2 } else { 1 };
         let (of, order) = accumulator.arguments.split_at(of);
         let sqls = order.iter().chain(of).map(|a| self.scalar(pipe, a)).collect::<Result<Vec<_>>>()?;
         let callee = match of[0].sql_type.physical().into() {
+            Ty::Str if most.is_some() => Callee::CollectFirstText { words: sqls.len() as u8 - 1, backwards },
             Ty::Str => Callee::CollectText(sqls.len() as u8 - 1),
             _ if most.is_some() => Callee::CollectFirst(sqls.len() as u8),
             _ => Callee::CollectWords(sqls.len() as u8),
@@ -110,7 +110,10 @@ impl Expressions {
         call: &AggregateCall,
         part: &Accumulator,
     ) -> Result<Sql> {
-        let separator = self.scalar(pipe, &call.arguments[1])?;
+        // Nothing separates the first few.
+        let nothing = Expr::constant(Value::str(""), SqlType::Text);
+        let separator = if call.function.is_of_first() { &nothing } else { &call.arguments[1] };
+        let separator = self.scalar(pipe, separator)?;
         let none = part.has_none(pipe, row);
         let words = part.arguments.len() as u8 - 1;
         let callee = Callee::JoinTexts { words, backwards: call.function.is_backwards() };
