@@ -6,7 +6,7 @@ use types::ops::{decimal, error, number};
 use types::{SqlType, Value};
 
 use super::call::whole;
-use super::{Call, Scalar, in_session, over, text};
+use super::{Call, Scalar, Typed, in_session, over, text};
 use crate::Parameter::{BigInt, Date, Decimal, Double, Integer, Interval, Text, Time, Timestamp, Timestamptz, Timetz};
 
 pub(super) const ROWS: &[Scalar] = &[
@@ -43,13 +43,11 @@ pub(super) const ROWS: &[Scalar] = &[
         "make_date",
         &["make_date"],
         &[over(&[BigInt, BigInt, BigInt], SqlType::Date)],
-        |c| {
-            let part = |i| i32::try_from(c.int(i)?).map_err(|_| error::datetime_out_of_range("date"));
-            Ok(Value::Date(date::make_date(part(0)?, part(1)?, part(2)?)?))
-        },
+        |c| Ok(Value::Date(days_of(c.int(0)?, c.int(1)?, c.int(2)?)?)),
         "The date of year, month and day.",
         ("make_date(2013, 7, 15)", "2013-07-15"),
-    ),
+    )
+    .typed(Typed::DaysOfNumbers(days_of)),
     Scalar::new(
         "make_interval",
         &["make_interval"],
@@ -137,6 +135,11 @@ pub(super) const ROWS: &[Scalar] = &[
         ("to_number('12,454.8-', '99G999D9S')", "-12454.8"),
     ),
 ];
+
+fn days_of(year: i64, month: i64, day: i64) -> Result<i32> {
+    let part = |part: i64| i32::try_from(part).map_err(|_| error::datetime_out_of_range("date"));
+    date::make_date(part(year)?, part(month)?, part(day)?)
+}
 
 fn to_char(call: &Call<'_>) -> Result<Value> {
     let pattern = call.text(1)?;

@@ -324,6 +324,7 @@ pub(super) const ROWS: &[Scalar] = &[
             "A random double, at least 0 and below 1.",
             ("random()", "0.7403"),
         )
+        .typed(Typed::Drawn(random::random))
     },
     Scalar {
         volatile: true,

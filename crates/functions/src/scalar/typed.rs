@@ -16,6 +16,10 @@ pub enum Typed {
     Double(fn(f64) -> Result<f64>, OfOne),
     /// A double of two doubles, and doubles of many.
     DoubleOfTwo(fn(f64, f64) -> Result<f64>, OfTwo),
+    /// A double of nothing, another one each time.
+    Drawn(fn() -> f64),
+    /// A date, as its days, of three numbers.
+    DaysOfNumbers(fn(i64, i64, i64) -> Result<i32>),
     /// A number of a text.
     Number(fn(&str) -> i64),
     /// A number of two texts.
@@ -52,11 +56,11 @@ impl Typed {
     pub fn is_total(self) -> bool {
         match self {
             Self::Float(_) | Self::Number(_) | Self::NumberOfTexts(_) | Self::Test(_) => true,
-            Self::PartByText(_) | Self::PartByNumber(_) => true,
+            Self::PartByText(_) | Self::PartByNumber(_) | Self::Drawn(_) => true,
             Self::Text(..) | Self::TextOfTexts(_) | Self::TextOfFour(_) | Self::PartByTextAndNumber(_) => false,
             Self::FoundByText(_) | Self::FoundByNumber(_) | Self::OfList(_) | Self::OfLists(_) => false,
             Self::Part(_) => true,
-            Self::Double(..) | Self::DoubleOfTwo(..) => false,
+            Self::Double(..) | Self::DoubleOfTwo(..) | Self::DaysOfNumbers(_) => false,
         }
     }
 
@@ -65,6 +69,7 @@ impl Typed {
         match self {
             Self::Double(..) => arguments == [SqlType::Double],
             Self::DoubleOfTwo(..) => arguments == [SqlType::Double; 2],
+            Self::DaysOfNumbers(_) => arguments == [SqlType::BigInt; 3],
             Self::TextOfFour(_) => matches!(arguments, [_, _, _, flags] if flags.is_string()),
             Self::Text(..) => matches!(arguments, [text] if text.is_string()),
             // Numbers of any length are not read where they lie.

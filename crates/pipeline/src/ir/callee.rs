@@ -215,6 +215,8 @@ impl Callee {
                 None | Some(Typed::Float(_)) => return None,
                 Some(Typed::Double(..)) => (&[F64], Some(F64)),
                 Some(Typed::DoubleOfTwo(..)) => (&[F64, F64], Some(F64)),
+                Some(Typed::Drawn(_)) => (&[], Some(F64)),
+                Some(Typed::DaysOfNumbers(_)) => (&[I64, I64, I64], Some(I32)),
                 Some(Typed::Number(_)) => (&[Str], Some(I64)),
                 Some(Typed::NumberOfTexts(_)) => (&[Str, Str], Some(I64)),
                 Some(Typed::Test(_)) => (&[Str, Str], Some(Bool)),

@@ -231,6 +231,8 @@ functions! {
         let text = |i| args.text(i);
         let number = |i| args.slot(i).as_i64();
         Ok(match ScalarFunction::numbered(function as u16).definition().typed {
+            Some(Typed::Drawn(draw)) => Slot::f64(draw()),
+            Some(Typed::DaysOfNumbers(f)) => Slot::integer(f(number(0), number(1), number(2))?.into()),
             Some(Typed::Number(f)) => Slot::integer(f(text(0)).into()),
             Some(Typed::NumberOfTexts(f)) => Slot::integer(f(text(0), text(1)).into()),
             Some(Typed::Test(f)) => Slot::bool(f(text(0), text(1))),
