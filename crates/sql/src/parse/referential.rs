@@ -42,9 +42,13 @@ pub(super) fn carry(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
             true => (behind..begin).find(|&place| token(place) == Some(&Token::RParen)).unwrap_or(behind),
             false => behind,
         };
-        let columns =
-            (begin + 5..end).filter_map(|place| Some(marked(&tokens[visible[place]], as_column(token(place)?)?)));
-        moved.push((visible[place], has_list, (visible[begin + 4], visible[end]), columns.collect::<Vec<_>>()));
+        // Names with commas between them; of anything else the parser says what is wrong.
+        let is_comma = |place: usize| token(place) == Some(&Token::Comma);
+        let commas = (begin + 6..end).step_by(2).all(is_comma) && (end - begin) % 2 == 0;
+        let column = |place: usize| Some(marked(&tokens[visible[place]], as_column(token(place)?)?));
+        let columns = (begin + 5..end).step_by(2).map(column).collect::<Option<Vec<_>>>();
+        let Some(columns) = columns.filter(|_| commas) else { continue };
+        moved.push((visible[place], has_list, (visible[begin + 4], visible[end]), columns));
     }
     for (place, has_list, (first, last), columns) in moved.into_iter().rev() {
         tokens.drain(first..=last);
