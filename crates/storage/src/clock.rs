@@ -170,13 +170,13 @@ pub struct Clock {
 }
 
 /// A commit and what it has written.
-pub(crate) type Commit = (u64, Arc<Vec<Written>>);
+pub(crate) type Committed = (u64, Arc<Vec<Written>>);
 
 /// What commits have left behind for those that began before them.
 #[derive(Debug, Default)]
 pub(crate) struct Recent {
     /// For validations, in the order of timestamps; nothing of those beside which nobody was who validates.
-    pub(crate) written: VecDeque<Commit>,
+    pub(crate) written: VecDeque<Committed>,
     /// Versions that nobody needs once no view is older.
     garbage: VecDeque<(u64, Vec<Box<dyn Garbage>>)>,
 }
@@ -313,7 +313,7 @@ impl Recent {
     }
 
     /// The commits behind that one.
-    pub(crate) fn since(&self, timestamp: u64) -> impl Iterator<Item = &Commit> {
+    pub(crate) fn since(&self, timestamp: u64) -> impl Iterator<Item = &Committed> {
         self.written.range(self.written.partition_point(|(at, _)| *at <= timestamp)..)
     }
 

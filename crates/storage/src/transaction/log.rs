@@ -480,16 +480,7 @@ impl Transaction {
             self.unlock(0);
             return Ok(Vec::new());
         }
-        let looked = match &self.reads {
-            Some(reads) => match validate::look(&self.clock, &self.view(), reads) {
-                Ok(looked) => looked,
-                Err(error) => {
-                    *lock(&self.done) = done;
-                    return Err(error);
-                }
-            },
-            None => 0,
-        };
+        let looked = self.reads.as_ref().map_or(Ok(0), |reads| validate::look(&self.clock, &self.view(), reads));
         let dependencies = self.dependencies.used().map_or_else(Vec::new, |mut all| std::mem::take(&mut *all));
         let done = RefCell::new(done);
         let check = |recent: &Recent| {
@@ -499,7 +490,7 @@ impl Transaction {
             dependencies.iter().try_for_each(|(moment, reads)| {
                 validate::check(recent, &moment.of_statement(&self.stamp, self.statement()), reads, 0)
             })?;
-            self.reads.as_ref().map_or(Ok(()), |reads| validate::check(recent, &own, reads, looked))
+            self.reads.as_ref().map_or(Ok(()), |reads| validate::check(recent, &own, reads, looked?))
         };
         let publish = |timestamp| {
             // Rows that this one has changed before are in them as they are now.

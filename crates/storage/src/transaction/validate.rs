@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 use base::{Error, Result, SqlState};
 
 use crate::bits::Bits;
-use crate::clock::{Clock, Commit, Conflict, Recent, View, What, Written};
+use crate::clock::{Clock, Committed, Conflict, Recent, View, What, Written};
 use crate::lock::lock;
 use crate::relation::Relation;
 use crate::{RowId, ScanPredicate, Scratch, WINDOW};
@@ -123,7 +123,7 @@ pub(super) fn check(recent: &Recent, moment: &View, reads: &Reads, looked: u64) 
 }
 
 /// Error 40001 if one of these commits has written what was read.
-fn collision(since: &mut dyn Iterator<Item = &Commit>, moment: &View, reads: &Reads) -> Result<()> {
+fn collision(since: &mut dyn Iterator<Item = &Committed>, moment: &View, reads: &Reads) -> Result<()> {
     let since: Vec<_> = since.collect();
     if since.is_empty() {
         return Ok(());
