@@ -33,6 +33,7 @@ use base::Result;
 use catalog::Field;
 use plan::TableId;
 use runtime::query::Arguments;
+use smallvec::SmallVec;
 
 use storage::transaction::View;
 use storage::{Relation, Snapshot, Transaction};
@@ -145,7 +146,7 @@ impl Fit {
     /// whoever calls this, or not.
     pub fn run(self, environment: &Environment, looked_after: bool) -> Option<Result<QueryResult>> {
         let Self { kept, columns, arguments, only_short } = self;
-        let given: Vec<&Value> = arguments.values.iter().collect();
+        let given: SmallVec<[&Value; direct::USUAL]> = arguments.values.iter().collect();
         if let Err(error) = kept.needs(environment, &given)? {
             return Some(Err(error));
         }
@@ -161,6 +162,7 @@ impl Fit {
             }
             _ => return kept.short_way(environment, &columns, &given, looked_after),
         };
+        drop(given);
         let view = OnceCell::new();
         let sources: IdMap<TableId, Source> = kept.sources(&|relation| snapshot(environment, &view, relation))?;
         let running = prepared.as_ref()?.start(environment, sources, Some(arguments), false, environment.call.token());

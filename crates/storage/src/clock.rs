@@ -13,6 +13,7 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
 use base::{Error, SqlState};
+use smallvec::SmallVec;
 
 use crate::bits::Bits;
 use crate::lock::{lock, lock_soon};
@@ -72,6 +73,19 @@ pub(crate) enum What {
 pub(crate) trait Garbage: Debug + Send + Sync {
     /// Frees it.
     fn collect(&self, clock: &Clock);
+}
+
+/// What a commit leaves behind: of most, something in one relation.
+pub(crate) type Left = SmallVec<[Box<dyn Garbage>; 1]>;
+
+/// How those who validate want to know what a commit has written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Asked {
+    /// Nobody does.
+    Not,
+    /// Nobody did when it was published: that something was written is enough.
+    Late,
+    InDetail,
 }
 
 /// What the changes of a transaction carry: the timestamp of its commit, once there is one.
@@ -178,7 +192,7 @@ pub(crate) struct Recent {
     /// For validations, in the order of timestamps; nothing of those beside which nobody was who validates.
     pub(crate) written: VecDeque<Committed>,
     /// Versions that nobody needs once no view is older.
-    garbage: VecDeque<(u64, Vec<Box<dyn Garbage>>)>,
+    garbage: VecDeque<(u64, Left)>,
 }
 
 impl Clock {
@@ -193,12 +207,6 @@ impl Clock {
         }
         drop(views);
         View { at: Arc::new(Registered { clock: self.clone(), timestamp, keeps: true }), own: None }
-    }
-
-    /// A view for whoever reads nothing any more: nothing is kept for it.
-    pub(crate) fn no_view(self: &Arc<Self>) -> View {
-        let timestamp = self.last.load(Ordering::Acquire);
-        View { at: Arc::new(Registered { clock: self.clone(), timestamp, keeps: false }), own: None }
     }
 
     /// No view is older than this moment.
@@ -226,14 +234,14 @@ impl Clock {
     }
 
     /// Makes a commit take effect: `publish` is told its timestamp, and nobody sees anything of it before it returns. An
-    /// error of `check` ends it before it begins. When it has taken effect, `left` says what was written, in detail if it is
-    /// told that others ask (the committer itself is among those who validate if `is_validated`), and what it leaves behind.
+    /// error of `check` ends it before it begins. When it has taken effect, `left` says what was written, as it is told that
+    /// others ask (the committer itself is among those who validate if `is_validated`), and what it leaves behind.
     pub(crate) fn commit<T, E>(
         &self,
         (stamp, is_validated): (&Stamp, bool),
         check: impl FnOnce(&Recent) -> Result<(), E>,
         publish: impl FnOnce(u64) -> T,
-        left: impl FnOnce(bool) -> (Vec<Written>, Vec<Box<dyn Garbage>>),
+        left: impl FnOnce(Asked) -> (Vec<Written>, Left),
     ) -> Result<T, E> {
         let others = || self.validating.load(Ordering::Relaxed) > usize::from(is_validated);
         let mut recent = lock_soon(&self.commits);
@@ -243,9 +251,15 @@ impl Clock {
         let result = publish(timestamp);
         stamp.end(timestamp);
         self.last.store(timestamp, Ordering::Release);
-        let (written, garbage) = left(in_detail);
+        // Whoever is not seen here sees the commit.
         fence(Ordering::SeqCst);
-        if in_detail || others() {
+        let asked = match in_detail {
+            true => Asked::InDetail,
+            false if others() => Asked::Late,
+            false => Asked::Not,
+        };
+        let (written, garbage) = left(asked);
+        if asked != Asked::Not {
             recent.written.push_back((timestamp, Arc::new(written)));
         }
         if !garbage.is_empty() {
@@ -262,7 +276,7 @@ impl Clock {
     pub(crate) fn leave(&self, timestamp: u64, garbage: Box<dyn Garbage>) {
         let all = &mut lock(&self.commits).garbage;
         let at = all.partition_point(|(before, _)| *before <= timestamp);
-        all.insert(at, (timestamp, vec![garbage]));
+        all.insert(at, (timestamp, Left::from([garbage])));
     }
 
     /// Frees what nobody sees any more.
@@ -278,7 +292,7 @@ impl Clock {
         publish: impl FnOnce(u64) -> T,
         left: impl FnOnce() -> Vec<Written>,
     ) -> Result<T, E> {
-        self.commit((&Stamp::default(), false), |_: &Recent| check(), publish, |_| (left(), Vec::new()))
+        self.commit((&Stamp::default(), false), |_: &Recent| check(), publish, |_| (left(), Left::new()))
     }
 
     /// Does something between commits; it is told what these have left behind.
@@ -318,11 +332,11 @@ impl Recent {
     }
 
     /// Forgets what is older than all views, and returns what can be collected of it.
-    fn collect(&mut self, oldest: u64) -> Vec<Vec<Box<dyn Garbage>>> {
+    fn collect(&mut self, oldest: u64) -> SmallVec<[Left; 2]> {
         while self.written.front().is_some_and(|(timestamp, _)| *timestamp <= oldest) {
             self.written.pop_front();
         }
-        let mut collected = Vec::new();
+        let mut collected = SmallVec::new();
         while self.garbage.front().is_some_and(|(timestamp, _)| *timestamp <= oldest) {
             collected.extend(self.garbage.pop_front().map(|(_, garbage)| garbage));
         }
@@ -339,9 +353,10 @@ struct Registered {
     keeps: bool,
 }
 
-impl Drop for Registered {
-    fn drop(&mut self) {
-        if !self.keeps {
+impl Registered {
+    /// Nothing is kept for it any more.
+    fn leave(&mut self) {
+        if !std::mem::replace(&mut self.keeps, false) {
             return;
         }
         let mut views = lock(&self.clock.views);
@@ -351,6 +366,12 @@ impl Drop for Registered {
                 views.remove(at);
             }
         }
+    }
+}
+
+impl Drop for Registered {
+    fn drop(&mut self) {
+        self.leave();
     }
 }
 
@@ -366,6 +387,17 @@ impl View {
     /// The same moment as a transaction's statement sees it.
     pub(crate) fn of_statement(&self, stamp: &Arc<Stamp>, statement: u32) -> Self {
         Self { at: self.at.clone(), own: Some((stamp.clone(), statement)) }
+    }
+
+    /// It is for whoever reads nothing any more: nothing is kept for it, unless others have it, too.
+    pub(crate) fn give_up(&mut self) {
+        match Arc::get_mut(&mut self.at) {
+            Some(registered) => registered.leave(),
+            None => {
+                let (clock, timestamp) = (self.clock().clone(), self.timestamp());
+                self.at = Arc::new(Registered { clock, timestamp, keeps: false });
+            }
+        }
     }
 
     /// It is what a later statement of the same transaction sees.

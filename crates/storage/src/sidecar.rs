@@ -18,6 +18,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
+use base::prefetch::prefetch;
 use base::{Budget, Result};
 
 use crate::bits::Bits;
@@ -140,6 +141,13 @@ impl Sidecar {
     /// Whether nothing is changed in any window.
     pub(crate) fn is_untouched(&self) -> bool {
         self.touched.load(Ordering::Acquire) == 0
+    }
+
+    /// Fetches the window that has the row, if something may be changed in it.
+    pub(crate) fn fetch(&self, row: usize) {
+        if let Some(latched) = self.windows[row / WINDOW].get() {
+            prefetch(&raw const **latched);
+        }
     }
 
     /// Whether something is changed in the window that has the row.

@@ -17,7 +17,7 @@ use crate::environment::Environment;
 use crate::transaction::Block;
 
 /// So many arguments need no memory of their own.
-const USUAL: usize = 16;
+pub(super) const USUAL: usize = 16;
 
 /// A statement's short plan, and how its arguments come from the parameters.
 pub(crate) struct Direct {

@@ -13,9 +13,6 @@ use crate::index::{KeyPart, OneKey};
 use crate::published::Guard;
 use crate::sidecar::Sidecar;
 
-/// So many values of a row are fetched at once before they are read.
-const FETCHED: usize = 3;
-
 /// See the module.
 #[derive(Clone, Copy, Debug)]
 pub struct FoundRow<'g> {
@@ -34,6 +31,14 @@ impl FoundRow<'_> {
         self.held.sidecar.as_ref()
     }
 
+    /// Fetches what values of attributes are made of, all at once, before somebody waits for one after the other.
+    pub fn fetch(&self, attributes: impl Iterator<Item = usize> + Clone) {
+        self.held.body.fetch(attributes, self.id.offset());
+        if let Some(sidecar) = &self.held.sidecar {
+            sidecar.fetch(self.id.offset());
+        }
+    }
+
     fn is_alive(&self, view: &clock::View) -> bool {
         self.held.sidecar.as_ref().is_none_or(|sidecar| sidecar.is_alive(self.id.offset(), view))
     }
@@ -43,13 +48,10 @@ impl FoundRow<'_> {
     pub fn each_value(
         &self,
         view: &clock::View,
-        attributes: impl ExactSizeIterator<Item = usize> + Clone,
+        attributes: impl Iterator<Item = usize>,
         mut show: impl FnMut(Value) -> Option<()>,
     ) -> Option<()> {
         let (body, row) = (&self.held.body, self.id.offset());
-        if attributes.len() >= FETCHED {
-            body.fetch(attributes.clone(), row);
-        }
         let seen = self.held.sidecar.as_ref().and_then(|sidecar| sidecar.seen(row, view));
         let row_id = body.refs().len();
         for attribute in attributes {
@@ -76,7 +78,8 @@ impl Relation {
         id.chunk() < visible.chunks && id.offset() < rows()
     }
 
-    /// The row with these values of the primary key, in its order, among those that are visible: without any writer's lock.
+    /// The row with these values of the primary key, in its order, among those that are visible: without any writer's lock. A row that
+    /// probably is it is `expected` before it is looked at.
     ///
     /// # Panics
     /// If there is no primary key.
@@ -84,13 +87,14 @@ impl Relation {
         &'g self,
         key: &[KeyPart<'_>],
         (visible, view): (&View, &clock::View),
-        guard: &'g Guard,
+        (guard, expected): (&'g Guard, impl Fn(&FoundRow<'g>)),
     ) -> Option<FoundRow<'g>> {
         let index = self.index.as_ref().expect("a relation with a primary key");
         let mut found = None;
         // The index knows all rows, the view not all of them.
         index.find_one(OneKey(key), guard, &mut |id| {
             let row = self.has_row(id, visible).then(|| self.row_at(id, guard));
+            row.iter().for_each(&expected);
             let is_it = |row: &FoundRow<'_>| {
                 OneKey(key).is_key_of(&row.held.body, self.schema.primary_key(), id.offset()) && row.is_alive(view)
             };

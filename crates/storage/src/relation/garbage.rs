@@ -2,24 +2,28 @@
 
 use std::sync::{Arc, Weak};
 
+use smallvec::SmallVec;
+
 use super::Relation;
 use crate::WINDOW;
 use crate::clock::{Clock, Garbage};
 use crate::lock::try_lock;
+
+type Windows = SmallVec<[(u32, u8); 4]>;
 
 /// Windows with such versions.
 #[derive(Debug)]
 struct Versions {
     relation: Weak<Relation>,
     /// Chunks and windows of them.
-    windows: Box<[(u32, u8)]>,
+    windows: Windows,
 }
 
 impl Garbage for Versions {
     fn collect(&self, clock: &Clock) {
         let Some(relation) = self.relation.upgrade() else { return };
         let oldest = clock.oldest();
-        let (mut left, mut newest) = (Vec::new(), 0);
+        let (mut left, mut newest) = (Windows::new(), 0);
         for of_chunk in self.windows.chunk_by(|a, b| a.0 == b.0) {
             let chunk = of_chunk[0].0 as usize;
             let Some(sidecar) = relation.sidecar_of(chunk) else { continue };
@@ -46,7 +50,7 @@ impl Garbage for Versions {
             relation.consider_folding(chunk, &sidecar);
         }
         if !left.is_empty() {
-            let left = Self { relation: self.relation.clone(), windows: left.into() };
+            let left = Self { relation: self.relation.clone(), windows: left };
             clock.leave(newest, Box::new(left));
         }
     }
@@ -62,7 +66,7 @@ impl Relation {
             }
             of.as_ref().is_some_and(|(_, sidecar)| sidecar.as_ref().is_some_and(|sidecar| sidecar.leave(window)))
         };
-        let windows: Box<[_]> = windows.filter(is_new).map(|(chunk, window)| (chunk as u32, window as u8)).collect();
+        let windows: Windows = windows.filter(is_new).map(|(chunk, window)| (chunk as u32, window as u8)).collect();
         (!windows.is_empty())
             .then(|| Box::new(Versions { relation: Arc::downgrade(self), windows }) as Box<dyn Garbage>)
     }

@@ -145,8 +145,14 @@ impl Snapshot {
     }
 
     /// As [`find`](Self::find), of one key, whose parts are in the order of the primary key.
-    pub fn find_one<'g>(&'g self, key: &[KeyPart<'_>], guard: &'g Guard) -> Option<FoundRow<'g>> {
-        self.relation.find_row(key, (&self.visible, &self.view), guard)
+    /// `expected` is told of a row that probably is it, before anything of it is read.
+    pub fn find_one<'g>(
+        &'g self,
+        key: &[KeyPart<'_>],
+        guard: &'g Guard,
+        expected: impl Fn(&FoundRow<'g>),
+    ) -> Option<FoundRow<'g>> {
+        self.relation.find_row(key, (&self.visible, &self.view), (guard, expected))
     }
 
     /// Who sees them.

@@ -4,15 +4,20 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use smallvec::SmallVec;
+
 use crate::bits::Bits;
-use crate::clock::{What, Written};
+use crate::clock::{Asked, What, Written};
 use crate::relation::{Commit, Relation, WindowRows};
 use crate::{RowId, WINDOW};
 
 /// So many rows that were changed one by one are noted by windows.
 const MANY_ROWS: usize = 256;
 
-/// See the module.
+/// Chunks and windows of rows that were changed: of most transactions, few.
+pub(super) type Windows = SmallVec<[(usize, usize); 4]>;
+
+/// See the module. What most transactions do takes no memory of its own.
 #[derive(Debug)]
 pub(super) struct Done {
     pub(super) relation: Arc<Relation>,
@@ -20,9 +25,9 @@ pub(super) struct Done {
     /// By chunk and window.
     changed: BTreeMap<(usize, usize), Box<Changed>>,
     /// Rows that were changed one by one: the number of the list of attributes that were updated; none: they were deleted.
-    rows: Vec<(RowId, Option<u32>)>,
+    rows: SmallVec<[(RowId, Option<u32>); 2]>,
     /// Lists of attributes.
-    lists: Vec<Box<[usize]>>,
+    lists: SmallVec<[SmallVec<[usize; 4]>; 1]>,
 }
 
 #[derive(Debug, Default)]
@@ -46,7 +51,8 @@ impl Changed {
 impl Done {
     /// Nothing.
     pub(super) fn new(relation: Arc<Relation>) -> Self {
-        Self { relation, inserted: None, changed: BTreeMap::new(), rows: Vec::new(), lists: Vec::new() }
+        let (changed, rows, lists) = (BTreeMap::new(), SmallVec::new(), SmallVec::new());
+        Self { relation, inserted: None, changed, rows, lists }
     }
 
     /// Rows of a window are changed in these attributes, or deleted.
@@ -83,9 +89,9 @@ impl Done {
     }
 
     /// The chunks and windows of rows that were changed, in order, each once.
-    pub(super) fn windows(&self) -> Vec<(usize, usize)> {
+    pub(super) fn windows(&self) -> Windows {
         let of_rows = self.rows.iter().map(|(row, _)| window_of(*row));
-        let mut windows: Vec<_> = self.changed.keys().copied().chain(of_rows).collect();
+        let mut windows: Windows = self.changed.keys().copied().chain(of_rows).collect();
         windows.sort_unstable();
         windows.dedup();
         windows
@@ -108,10 +114,13 @@ impl Done {
     }
 
     /// Says what was written, to those who validate.
-    pub(super) fn write(&mut self, in_detail: bool, to: &mut Vec<Written>) {
+    pub(super) fn write(&mut self, asked: Asked, to: &mut Vec<Written>) {
+        if asked == Asked::Not {
+            return;
+        }
         to.extend(self.inserted.iter().flat_map(Commit::written));
         let relation = self.relation.number();
-        if !in_detail {
+        if asked == Asked::Late {
             if self.has_changed() {
                 to.push(Written { relation, chunk: 0, what: What::Anything });
             }

@@ -13,7 +13,7 @@ use super::done::Done;
 use super::effects::{ChangedRows, Effect};
 use super::seen::Seen;
 use super::validate::{self, Reads};
-use crate::clock::{Clock, Conflict, Recent, Stamp, Validates, View};
+use crate::clock::{Clock, Conflict, Left, Recent, Stamp, Validates, View};
 use crate::index::{IndexDefinition, RowIndex};
 use crate::lock::{Seldom, lock};
 use crate::published::pin;
@@ -144,6 +144,10 @@ impl Transaction {
         let mut all = lock(&self.done);
         let at = all.iter().position(|done| Arc::ptr_eq(&done.relation, relation)).unwrap_or_else(|| {
             relation.enter_writer(&self.stamp);
+            if all.is_empty() {
+                // Most change one.
+                all.reserve_exact(1);
+            }
             all.push(Done::new(relation.clone()));
             all.len() - 1
         });
@@ -498,13 +502,13 @@ impl Transaction {
             let mut done = done.borrow_mut();
             done.iter_mut().filter_map(|done| done.inserted.as_mut()).for_each(|inserted| inserted.publish(timestamp));
         };
-        let left = |in_detail| {
+        let left = |asked| {
             // It reads nothing any more: what it leaves behind may go with it, if nobody else does.
-            *lock(&self.moment) = self.clock.no_view();
             self.forget_seen();
-            let (mut written, mut garbage) = (Vec::new(), Vec::new());
+            lock(&self.moment).give_up();
+            let (mut written, mut garbage) = (Vec::new(), Left::new());
             for done in &mut *done.borrow_mut() {
-                done.write(in_detail, &mut written);
+                done.write(asked, &mut written);
                 garbage.extend(done.relation.garbage(done.windows().into_iter()));
             }
             (written, garbage)

@@ -66,10 +66,11 @@ impl Point<'_> {
         &self.seen.relations[self.number].0
     }
 
-    /// The row with these values of the primary key, in its order, if the statement sees one.
-    pub fn find(&self, key: &[KeyPart<'_>]) -> Option<FoundRow<'_>> {
+    /// The row with these values of the primary key, in its order, if the statement sees one. `expected` is told of a row that probably
+    /// is it, before anything of it is read.
+    pub fn find<'p>(&'p self, key: &[KeyPart<'_>], expected: impl Fn(&FoundRow<'p>)) -> Option<FoundRow<'p>> {
         let (relation, visible) = &self.seen.relations[self.number];
-        relation.find_row(key, (visible, self.view()), &self.guard)
+        relation.find_row(key, (visible, self.view()), (&self.guard, expected))
     }
 
     /// Gives a row that was found new values, of the attributes' types, which are not of keys. Checks NOT NULL. After an error the

@@ -3,6 +3,8 @@
 
 use std::sync::Arc;
 
+use smallvec::SmallVec;
+
 use crate::clock::View;
 use crate::relation::{Relation, Visible};
 
@@ -11,5 +13,5 @@ use crate::relation::{Relation, Visible};
 pub(super) struct Seen {
     /// None: nothing yet.
     pub view: Option<View>,
-    pub relations: Vec<(Arc<Relation>, Arc<Visible>)>,
+    pub relations: SmallVec<[(Arc<Relation>, Arc<Visible>); 2]>,
 }

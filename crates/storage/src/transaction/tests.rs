@@ -90,14 +90,14 @@ fn change_found(
 ) -> Option<Result<(), base::Error>> {
     let point = transaction.point(&Arc::downgrade(relation))?;
     let Value::Int(key) = row[0] else { unreachable!("a key") };
-    let found = point.find(&[KeyPart::I64(key)]).expect("it is there");
+    let found = point.find(&[KeyPart::I64(key)], |_| ()).expect("it is there");
     let mut seen = Vec::new();
     found.each_value(point.view(), 0..3, |value| {
         seen.push(value);
         Some(())
     });
     assert_eq!(seen, row);
-    assert!(point.find(&[KeyPart::I64(-1)]).is_none());
+    assert!(point.find(&[KeyPart::I64(-1)], |_| ()).is_none());
     Some(match b {
         None => point.delete(&found),
         Some(b) => point.update(&found, &[(1, &Value::Int(b)), (TEXT, &text(b))]),
@@ -106,7 +106,7 @@ fn change_found(
 
 fn find(snapshot: &Snapshot, row: &[Value]) -> Option<RowId> {
     let Value::Int(key) = row[0] else { unreachable!("a key") };
-    snapshot.find_one(&[KeyPart::I64(key)], &crate::pin()).map(|row| row.id())
+    snapshot.find_one(&[KeyPart::I64(key)], &crate::pin(), |_| ()).map(|row| row.id())
 }
 
 type State = BTreeMap<RowId, Vec<Value>>;

@@ -161,7 +161,8 @@ impl Access {
         let snapshot = &run.snapshots[self.table];
         if self.key.is_some() {
             let guard = storage::pin();
-            let found = self.find(run, |key| snapshot.find_one(key, &guard))?;
+            let fetch = |row: &FoundRow<'_>| self.fetch(row, self.is_told());
+            let found = self.find(run, |key| snapshot.find_one(key, &guard, fetch))?;
             if let Some(reads) = run.reads {
                 self.note_found(reads, snapshot.relation(), found.as_ref(), run)?;
             }
@@ -195,6 +196,7 @@ impl Access {
         for row in found {
             let guard = storage::pin();
             let row = is_read.then(|| snapshot.pin(row, &guard));
+            row.iter().for_each(|row| self.fetch(row, is_told));
             if !self.show(row.as_ref(), is_told, run, out)? {
                 return Some(false);
             }
@@ -209,6 +211,11 @@ impl Access {
         let is_it = self.read(row, snapshots[self.table].view(), is_told, frame)?;
         run.is_told = is_told && self.read_if_told.is_some();
         if is_it { out(run) } else { Some(true) }
+    }
+
+    /// Fetches what is read of a row.
+    pub fn fetch(&self, row: &FoundRow<'_>, is_told: bool) {
+        row.fetch(self.to_read(is_told).0.iter().map(|(attribute, _)| *attribute));
     }
 
     /// Puts what is read of a row into the frame, and says whether it is one that is asked for.

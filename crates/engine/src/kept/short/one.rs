@@ -102,7 +102,8 @@ impl Step {
             }
             Self::Scan(access) => {
                 let point = run.point?;
-                let found = access.find(&run.frame, |key| point.find(key))?;
+                let found =
+                    access.find(&run.frame, |key| point.find(key, |row| access.fetch(row, access.is_told())))?;
                 run.transaction
                     .note_reads(|reads| access.note_found(reads, point.relation(), found.as_ref(), &run.frame))?;
                 let Some(row) = found else { return Some(false) };
