@@ -11,6 +11,7 @@
 
 mod join;
 mod operator;
+mod pieces;
 mod sample;
 mod scan;
 mod selectivity;

@@ -227,3 +227,29 @@ fn joins_say_how_many_rows_probe() {
     assert!(said(s, sql).unwrap().starts_with("2 joins: "));
     assert_eq!(said(s, "select count(*) from n"), None);
 }
+
+#[test]
+fn groups_of_periods_are_estimated_by_the_bounds_of_moments() {
+    let s = &mut session();
+    // A hundred thousand minutes are 69 days and a half.
+    s.execute("create table moments as select timestamp '2021-01-01' + i * interval '1 minute' as at from n", &[])
+        .unwrap();
+    for (key, groups) in [
+        ("date_trunc('day', at)", 70),
+        ("date_trunc('week', at)", 11),
+        ("date_trunc('month', at)", 3),
+        ("at::date", 70),
+        ("time_bucket(interval '12 hours', at)", 139),
+        ("date_trunc('day', at::timestamptz)", 70),
+        ("date_trunc('hour', at::date)", 70),
+        ("extract(year from at)", 1),
+        ("extract(month from at)", 3),
+    ] {
+        let lines = lines(s, &format!("explain select {key}, count(*) from moments group by 1"));
+        let line = lines.iter().find(|line| line.contains("aggregate")).unwrap();
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let estimated: usize = words[words.len() - 2].parse().unwrap();
+        assert!((groups..=groups + 2).contains(&estimated), "{key}: {line}");
+        assert!(!lines.concat().contains("combined"), "{key} is grouped at once: {lines:?}");
+    }
+}

@@ -106,7 +106,8 @@ impl Estimator<'_> {
             }
             _ => expr.children().map(|c| self.values(c, rows, column)).product(),
         };
-        distinct.clamp(1.0, rows.max(1.0))
+        let most = self.pieces(expr).unwrap_or(f64::INFINITY);
+        distinct.min(most).clamp(1.0, rows.max(1.0))
     }
 
     /// Distinct combinations of several values, the count of each given: damped, as columns are correlated.
@@ -148,7 +149,7 @@ fn at_most(function: ScalarFunction, arguments: &[Expr]) -> Option<f64> {
 }
 
 /// The value of a constant, or that an argument has now, whatever it is cast to.
-fn constant(expr: &Expr) -> Option<&Value> {
+pub(super) fn constant(expr: &Expr) -> Option<&Value> {
     match &expr.kind {
         ExprKind::Const(value) | ExprKind::Argument(_, value) => Some(value),
         ExprKind::Cast(inner) => constant(inner),

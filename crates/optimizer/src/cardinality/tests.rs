@@ -171,3 +171,18 @@ fn remainders_are_few() {
     );
     within(estimate, table("orders").rows.len(), 1.2);
 }
+
+#[test]
+fn pieces_of_a_range_are_few() {
+    // Days, from about 0 to 2,500.
+    let pieces = |of: &str, key: &str| {
+        rows(&format!("  aggregate [g#2:{of} = {key}] []\n    scan lineitem t0 [s#0:bigint = 3]\n"))
+    };
+    let days = table("lineitem").rows.iter().map(|r| r[3]).max().unwrap() as usize;
+    within(pieces("bigint", "s#0 / 100::bigint"), days / 100, 1.2);
+    within(pieces("bigint", "s#0 / -100::bigint"), days / 100, 1.2);
+    within(pieces("double", "floor(cast(s#0 as double) / 10.0::double)::double"), days / 10, 1.2);
+    // Nothing is known of what is no piece.
+    within(pieces("bigint", "s#0 / 0::bigint"), days, 1.2);
+    within(pieces("bigint", "s#0 * 100::bigint"), days, 1.2);
+}

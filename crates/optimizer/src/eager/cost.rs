@@ -56,11 +56,13 @@ pub(super) fn of_expression(expr: &Expr) -> f64 {
     const CUTS: [ScalarFunction; 3] = [ScalarFunction::SUBSTRING, ScalarFunction::LEFT, ScalarFunction::LENGTH];
     let is_number = |e: &Expr| e.sql_type.is_integer() || e.sql_type.is_decimal() || e.sql_type == SqlType::Double;
     let of_numbers = is_number(expr) && expr.children().all(is_number);
-    let has_text = expr.sql_type.is_string() || expr.children().any(|operand| operand.sql_type.is_string());
+    // The names of fields are constants.
+    let is_text = |e: &Expr| e.sql_type.is_string() && !matches!(e.kind, ExprKind::Const(_) | ExprKind::Argument(..));
+    let has_text = expr.sql_type.is_string() || expr.children().any(is_text);
     let own = match &expr.kind {
         ExprKind::Column(_) | ExprKind::Const(_) | ExprKind::Argument(..) => 0.0,
         ExprKind::Call(function, _) if of_numbers && CHEAP.contains(function) => 1.0,
-        ExprKind::Call(ScalarFunction::EXTRACT, _) => 4.0,
+        ExprKind::Call(ScalarFunction::EXTRACT | ScalarFunction::DATE_TRUNC, _) => 4.0,
         ExprKind::Call(function, _) if CUTS.contains(function) => 8.0,
         ExprKind::Call(function, _) if function.name().starts_with("regexp_") => 300.0,
         ExprKind::Like { .. } | ExprKind::Call(..) | ExprKind::Cast(_) | ExprKind::TryCast(_) if has_text => 40.0,
