@@ -47,7 +47,7 @@ pub use crate::values::Values;
 pub use crate::worker::Worker;
 pub use functions::function;
 pub use kernels::{
-    Kernel, Machine, f64_to_i128, group_new, group_prefetch, hash_f64, hash_i128, hash_interval, hash_str, i128_to_f64,
+    Kernel, Machine, f64_to_i128, group_new, group_prefetch, hash_i128, hash_interval, hash_str, i128_to_f64,
     interval_compare, raise, result_flush, rows_grow, str_compare, str_equal,
 };
 pub use layout::{AbiFn, Batch, ColumnRef, PipelineFn};

@@ -275,20 +275,24 @@ pub(super) fn group_row(
     let init = pipe.close_block();
     pipe.push(Inst::Group { state, hash, row, equal, is_equal, init, known });
     for (&key, value) in keys.iter().zip(values) {
-        keep_first(pipe, row, key, value.value);
+        keep_first(pipe, row, key, value.value)?;
     }
     Ok(row)
 }
 
 /// Of keys that are equal but not identical (-0 and 0, intervals) a group shows the first in the total order. What stands
-/// beside a NULL is of no account.
-fn keep_first(pipe: &mut Pipe, row: Var, key: Field, value: Var) {
-    if matches!(key.ty, Ty::F32 | Ty::F64 | Ty::Interval) {
-        let stored = pipe.load(row, key.offset, key.ty, false);
-        let before = pipe.compare(Compare::Before, value, stored);
-        let first = pipe.let_(key.ty, Operation::Select(before, value, stored));
-        pipe.store(row, key.offset, first);
+/// beside a NULL is of no account. Hardly ever is that another one, and a row whose group the last one has written would wait for
+/// what that has stored.
+fn keep_first(pipe: &mut Pipe, row: Var, key: Field, value: Var) -> Result<()> {
+    if !matches!(key.ty, Ty::F32 | Ty::F64 | Ty::Interval) {
+        return Ok(());
     }
+    let stored = pipe.load(row, key.offset, key.ty, false);
+    let before = pipe.compare(Compare::Before, value, stored);
+    pipe.when(before, |pipe| {
+        pipe.store(row, key.offset, value);
+        Ok(())
+    })
 }
 
 /// Whether a row's key is the value; NULLs are equal.
@@ -334,7 +338,7 @@ pub(super) fn combine_function(
     let rows = [pipe.var(Ty::Ptr), pipe.var(Ty::Ptr)];
     for &key in keys {
         let value = pipe.load(rows[1], key.offset, key.ty, false);
-        keep_first(&mut pipe, rows[0], key, value);
+        keep_first(&mut pipe, rows[0], key, value)?;
     }
     write(&mut pipe, rows[0], rows[1])?;
     Ok(Function { rows, result: None, body: pipe.take_body(), vars: pipe.vars })

@@ -126,8 +126,6 @@ kernels! {
     HashI128 = hash_i128(u64, u64) -> u64;
     /// Of an interval.
     HashInterval = hash_interval(u64, u64) -> u64;
-    /// Of the bits of a double: -0 as 0, all NaNs alike.
-    HashF64 = hash_f64(u64) -> u64;
     /// 1 if equal; complete, so inline tests before it are optional. (low, high, low, high)
     StrEqual = str_equal(u64, u64, u64, u64) -> u32;
     /// -1, 0, 1.
@@ -259,11 +257,6 @@ pub extern "C" fn hash_i128(lo: u64, hi: u64) -> u64 {
 /// The hash of an interval.
 pub extern "C" fn hash_interval(lo: u64, hi: u64) -> u64 {
     hash::hash_interval(interval(lo, hi))
-}
-
-/// The hash of a double.
-pub extern "C" fn hash_f64(bits: u64) -> u64 {
-    hash::hash_f64(f64::from_bits(bits))
 }
 
 /// Whether two strings are equal.

@@ -74,12 +74,14 @@ pub const fn hash_i128(key: i128) -> u64 {
     if low as i128 == key { hash_i64(low) } else { combine(hash_u64((key >> 64) as u64), hash_u64(low as u64)) }
 }
 
+/// What all NaNs hash as.
+pub const NAN_KEY: u64 = f64::NAN.to_bits() & !(1 << 63);
+
 /// The hash of a float: -0 hashes like 0, and every NaN alike. A `real` hashes as the double of the same value.
 #[inline]
 pub fn hash_f64(key: f64) -> u64 {
     // Adding 0 turns -0 into 0.
-    let bits = if key.is_nan() { f64::NAN.to_bits() & !(1 << 63) } else { (key + 0.0).to_bits() };
-    hash_u64(bits)
+    hash_u64(if key.is_nan() { NAN_KEY } else { (key + 0.0).to_bits() })
 }
 
 /// The hash of an interval, by its approximate length: intervals that compare equal hash equal.

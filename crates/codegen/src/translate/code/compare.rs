@@ -1,6 +1,6 @@
 //! Comparisons and hashes.
 
-use ::types::ops::hash::{INCREMENT, MULTIPLIER_1, MULTIPLIER_2};
+use ::types::ops::hash::{INCREMENT, MULTIPLIER_1, MULTIPLIER_2, NAN_KEY};
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use pipeline::ir::{Compare, Ty};
@@ -30,17 +30,7 @@ pub fn compare(code: &mut Code<'_>, how: Compare, ty: Ty, x: Val, y: Val) -> Val
     match ty {
         Ty::I16 | Ty::I32 | Ty::I64 | Ty::I128 => code.b.ins().icmp(signed(how), x.one(), y.one()),
         Ty::Bool | Ty::Ptr => code.b.ins().icmp(unsigned(how), x.one(), y.one()),
-        Ty::F32 | Ty::F64 if how == Compare::Before => {
-            let (less, equal) = (compare(code, Compare::Lt, ty, x, y), compare(code, Compare::Eq, ty, x, y));
-            let integer = if ty == Ty::F32 { types::I32 } else { types::I64 };
-            let (a, b) = (
-                code.b.ins().bitcast(integer, changing_cast(), x.one()),
-                code.b.ins().bitcast(integer, changing_cast(), y.one()),
-            );
-            let by_bits = code.b.ins().icmp(IntCC::SignedLessThan, a, b);
-            let tie = code.b.ins().band(equal, by_bits);
-            code.b.ins().bor(less, tie)
-        }
+        Ty::F32 | Ty::F64 if how == Compare::Before => float_before(code, ty, x.one(), y.one()),
         Ty::F32 | Ty::F64 => compare_floats(code, how, x.one(), y.one()),
         Ty::Str => match how {
             Compare::Eq => str_equal(code, x, y),
@@ -92,6 +82,25 @@ fn compare_floats(code: &mut Code<'_>, how: Compare, x: Value, y: Value) -> Valu
 fn not_floats(code: &mut Code<'_>, how: Compare, x: Value, y: Value) -> Value {
     let value = compare_floats(code, how, x, y);
     code.b.ins().bxor_imm_u(value, 1)
+}
+
+/// Where the bits are the same, as mostly of keys that are equal, nothing else is asked.
+fn float_before(code: &mut Code<'_>, ty: Ty, x: Value, y: Value) -> Value {
+    let (differ, done) = (code.b.create_block(), code.b.create_block());
+    let result = code.b.append_block_param(done, types::I8);
+    let integer = if ty == Ty::F32 { types::I32 } else { types::I64 };
+    let [a, b] = [x, y].map(|value| code.b.ins().bitcast(integer, changing_cast(), value));
+    let no = code.b.ins().iconst(types::I8, 0);
+    let are_same = code.b.ins().icmp(IntCC::Equal, a, b);
+    code.b.ins().brif(are_same, done, &[no.into()], differ, &[]);
+    code.b.switch_to_block(differ);
+    let (less, equal) = (compare_floats(code, Compare::Lt, x, y), compare_floats(code, Compare::Eq, x, y));
+    let by_bits = code.b.ins().icmp(IntCC::SignedLessThan, a, b);
+    let tie = code.b.ins().band(equal, by_bits);
+    let before = code.b.ins().bor(less, tie);
+    code.b.ins().jump(done, &[before.into()]);
+    code.b.switch_to_block(done);
+    result
 }
 
 /// Length and prefix differ: unequal. The rest is equal too: equal (inline text, or the same pointer). Inline: unequal.
@@ -169,27 +178,56 @@ fn hash_str(code: &mut Code<'_>, value: Val) -> Value {
     result
 }
 
+/// Integers of 64 bits are hashed here, wider ones by a call.
+fn hash_i128(code: &mut Code<'_>, value: Value) -> Value {
+    let (low, high) = code.b.ins().isplit(value);
+    let (wide, done) = (code.b.create_block(), code.b.create_block());
+    let result = code.b.append_block_param(done, types::I64);
+    let sign = code.b.ins().sshr_imm_u(low, 63);
+    let is_narrow = code.b.ins().icmp(IntCC::Equal, sign, high);
+    let hash = hash_u64(code, low);
+    code.b.ins().brif(is_narrow, done, &[hash.into()], wide, &[]);
+    code.b.switch_to_block(wide);
+    let hash = code.kernel_call(Kernel::HashI128, &[low, high]).expect("it returns a value");
+    code.b.ins().jump(done, &[hash.into()]);
+    code.b.switch_to_block(done);
+    result
+}
+
+/// As [`hash_f64`](::types::ops::hash::hash_f64).
+fn hash_f64(code: &mut Code<'_>, value: Value) -> Value {
+    let nothing = code.b.ins().f64const(0.0);
+    let sum = code.b.ins().fadd(value, nothing);
+    let bits = code.b.ins().bitcast(types::I64, changing_cast(), sum);
+    let is_nan = code.b.ins().fcmp(FloatCC::Unordered, value, value);
+    let nan = code.b.ins().iconst(types::I64, NAN_KEY as i64);
+    let key = code.b.ins().select(is_nan, nan, bits);
+    hash_u64(code, key)
+}
+
 pub fn hash_value(code: &mut Code<'_>, ty: Ty, value: Val) -> Value {
-    let (kernel, words) = match ty {
-        Ty::I64 | Ty::Ptr => return hash_u64(code, value.one()),
+    match ty {
+        Ty::I64 | Ty::Ptr => hash_u64(code, value.one()),
         Ty::Bool => {
             let wide = code.b.ins().uextend(types::I64, value.one());
-            return hash_u64(code, wide);
+            hash_u64(code, wide)
         }
         Ty::I16 | Ty::I32 => {
             let wide = code.b.ins().sextend(types::I64, value.one());
-            return hash_u64(code, wide);
+            hash_u64(code, wide)
         }
-        Ty::I128 => (Kernel::HashI128, code.b.ins().isplit(value.one())),
-        Ty::Str => return hash_str(code, value),
-        Ty::Interval => (Kernel::HashInterval, value.two()),
-        Ty::F32 | Ty::F64 => {
-            let double = if ty == Ty::F64 { value.one() } else { code.b.ins().fpromote(types::F64, value.one()) };
-            let bits = code.b.ins().bitcast(types::I64, changing_cast(), double);
-            return code.kernel_call(Kernel::HashF64, &[bits]).expect("it returns a value");
+        Ty::I128 => hash_i128(code, value.one()),
+        Ty::Str => hash_str(code, value),
+        Ty::Interval => {
+            let words = value.two();
+            code.kernel_call(Kernel::HashInterval, &[words.0, words.1]).expect("it returns a value")
         }
-    };
-    code.kernel_call(kernel, &[words.0, words.1]).expect("it returns a value")
+        Ty::F64 => hash_f64(code, value.one()),
+        Ty::F32 => {
+            let double = code.b.ins().fpromote(types::F64, value.one());
+            hash_f64(code, double)
+        }
+    }
 }
 
 fn hash_u64(code: &mut Code<'_>, key: Value) -> Value {

@@ -116,6 +116,20 @@ impl Civil {
         with(pipe, Arithmetic::Sub, days, SINCE_MARCH_0)
     }
 
+    /// The first day of the part of its year that so many months are.
+    fn first_day(&self, pipe: &mut Pipe, months: i128) -> Var {
+        let (year, month) = (self.year(pipe), self.month(pipe));
+        let since = with(pipe, Arithmetic::Sub, month, 1);
+        let rest = remainder(pipe, since, months, Range { low: 0, high: 11 });
+        let month = pipe.wrapping(Arithmetic::Sub, since, rest);
+        let since = with(pipe, Arithmetic::Mul, year, 12);
+        let since = pipe.wrapping(Arithmetic::Add, since, month);
+        // March is the first month of those that are counted.
+        let since = with(pipe, Arithmetic::Sub, since, 2);
+        let first = month_begin(pipe, since);
+        with(pipe, Arithmetic::Sub, first, SINCE_MARCH_0)
+    }
+
     fn month(&self, pipe: &mut Pipe) -> Var {
         let month = divided(pipe, self.month, 1 << 16);
         let months = with(pipe, Arithmetic::Mul, self.is_next, 12);
@@ -323,8 +337,7 @@ impl Expressions {
             Field::Hour => MICROS_PER_HOUR,
             Field::Minute => MICROS_PER_MINUTE,
             Field::Second => 1_000_000,
-            // The first days of year 1 lie in weeks that began before.
-            Field::Month => 0,
+            Field::Week | Field::Month | Field::Quarter | Field::Year => 0,
             _ => return Ok(None),
         };
         let is_timestamp = input.sql_type == SqlType::Timestamp;
@@ -332,8 +345,17 @@ impl Expressions {
         let sql = self.scalar(pipe, input)?;
         let value = if unit == 0 {
             let days = day_of_timestamp(pipe, sql.value, bounds);
-            let day = Civil::new(pipe, days).day(pipe);
-            let first = pipe.wrapping(Arithmetic::Sub, days, day);
+            let first = match field {
+                Field::Week => {
+                    let day = day_of_week(pipe, days, 0);
+                    pipe.wrapping(Arithmetic::Sub, days, day)
+                }
+                Field::Month => {
+                    let day = Civil::new(pipe, days).day(pipe);
+                    pipe.wrapping(Arithmetic::Sub, days, day)
+                }
+                _ => Civil::new(pipe, days).first_day(pipe, if field == Field::Quarter { 3 } else { 12 }),
+            };
             with(pipe, Arithmetic::Mul, first, MICROS_PER_DAY)
         } else {
             let rest = remainder(pipe, sql.value, unit, bounds);
