@@ -548,13 +548,13 @@ fn short_and_keep(
         Statement::Insert(insert) => relation(&insert.table).and_then(|relation| {
             let all: Vec<usize> = (0..relation.schema().attributes().len()).collect();
             let change = ShortChange::of(&plan, &relation, (&ChangeKind::Insert, &all), None, &uses)?;
-            Kept::of_change(text, change, uses, catalog)
+            Kept::of_change(text, (&plan, change), uses, catalog)
         }),
         Statement::Change(change) => relation(&change.table).and_then(|relation| {
             let returning = change.returning.as_deref().map(Arc::from);
             let does = (&change.kind, change.attributes.as_slice());
             let change = ShortChange::of(&plan, &relation, does, returning, &uses)?;
-            Kept::of_change(text, change, uses, catalog)
+            Kept::of_change(text, (&plan, change), uses, catalog)
         }),
         _ => None,
     };

@@ -3,7 +3,8 @@
 //! What does not depend on a row is computed once, by the reference evaluation ([`plan::eval`]); an error is left in
 //! place, so that it happens at run time and only if the expression is evaluated. NOT moves down to comparisons, common
 //! conjuncts of all branches move out of OR (TPC-H Q19), equalities with constants become IN lists (`logic.rs`), and
-//! casts of columns in comparisons with constants become casts of the constants (`casts.rs`). What asks for parts of lists and
+//! casts of columns in comparisons with constants become casts of the constants (`casts.rs`), comparisons of their periods ranges
+//! (`steps.rs`). What asks for parts of lists and
 //! structs that are put together is answered by these parts (`parts.rs`).
 //!
 //! All rules hold in three-valued logic; where only truth counts (a filter's conjuncts), NULL becomes false.
@@ -11,6 +12,7 @@
 mod casts;
 mod logic;
 mod parts;
+mod steps;
 
 use base::Result;
 use plan::{Compare, Expr, ExprKind, JoinKind, Node, Op, Plan, eval, split_conjuncts};
@@ -147,6 +149,7 @@ fn simplify(expr: &mut Expr) {
             body.substitute(&mut |c| (c == *column).then(|| (**value).clone()));
             Some(simplified(take_expr(body)))
         }
+        ExprKind::Let { column, value, body } => steps::without(value, body, *column),
         _ => None,
     };
     if let Some(new) = replacement {
@@ -183,6 +186,8 @@ fn compare(op: Compare, a: &mut Box<Expr>, b: &mut Box<Expr>) -> Option<Expr> {
         }
     }
     casts::comparison(op, a, b)
+        .or_else(|| steps::comparison(op, a, b))
+        .or_else(|| steps::comparison(op.swapped(), b, a))
 }
 
 /// The comparison of sides that are simplified already.

@@ -15,7 +15,7 @@ use types::{SqlType, Value};
 
 use super::change::ShortChange;
 use super::read::Read;
-use super::short::Short;
+use super::short::{Short, has_operands};
 use crate::prepared::Prepared;
 use crate::source::Source;
 
@@ -126,7 +126,7 @@ impl KeptPlans {
 
 impl Kept {
     /// A query's plan as it was bound for a statement, optimised: short, or prepared, or both. None if it is not to be kept: it
-    /// reads files, or all that is open in it would have to be closed.
+    /// reads files, or all that is open in it would have to be closed, or an argument has become something else.
     pub fn of_query(
         text: Text<'_>,
         plan: &Plan,
@@ -135,6 +135,9 @@ impl Kept {
         uses: Vec<ArgumentUse>,
         catalog: &Arc<CatalogSnapshot>,
     ) -> Option<Self> {
+        if !has_operands(plan, &uses) {
+            return None;
+        }
         let tables = match &prepared {
             Some(prepared) => {
                 let read = |(id, table): (TableId, &TableInfo)| Read::new(table, prepared.columns_of(id));
@@ -145,13 +148,16 @@ impl Kept {
         Self::new(text, Way::Query { prepared, short }, (columns.into(), tables), uses, catalog)
     }
 
-    /// A change of a few rows.
+    /// A change of a few rows, which come of this plan; none likewise.
     pub fn of_change(
         text: Text<'_>,
-        change: ShortChange,
+        (plan, change): (&Plan, ShortChange),
         uses: Vec<ArgumentUse>,
         catalog: &Arc<CatalogSnapshot>,
     ) -> Option<Self> {
+        if !has_operands(plan, &uses) {
+            return None;
+        }
         Self::new(text, Way::Change(change), (Arc::new([]), IdMap::default()), uses, catalog)
     }
 

@@ -26,6 +26,7 @@ use types::{Chunk, ColumnBuilder, SqlType, Value};
 
 use access::Access;
 use builder::Builder;
+pub(super) use builder::has_operands;
 use frame::{Formula, Frame};
 use group::Group;
 use join::Join;

@@ -56,6 +56,27 @@ fn expressions_are_simplified() {
         ("coalesce(p#5, false)", "p#5"),
         ("not coalesce(p#5, false)", "not coalesce(p#5, false)"),
         ("cast('1998-12-01' as date) - 90 > d#2", "d#2 < '1998-09-02'::date"),
+        ("a#0 / 10 = 5", "a#0 >= 50 | a#0 < 60"),
+        ("a#0 / 10 = 0", "a#0 >= -9 | a#0 < 10"),
+        ("a#0 / 10 < -5", "a#0 < -59"),
+        ("a#0 / 10 <= -5", "a#0 < -49"),
+        ("a#0 / 10 > 214748364", "a#0 / 10 > 214748364"),
+        ("a#0 / 10 <> 5", "a#0 / 10 <> 5"),
+        ("a#0 / -10 = 5", "a#0 / -10 = 5"),
+        ("(a#0 + 1) / 10 = 5", "(a#0 + 1) / 10 = 5"),
+        ("(a#0 + 1) / 10 >= 5", "a#0 + 1 >= 50"),
+        ("extract('year', d#2)::bigint = 1995::bigint", "d#2 >= '1995-01-01'::date | d#2 < '1996-01-01'::date"),
+        ("extract('month', d#2)::bigint = 5::bigint", "extract('month', d#2)::bigint = 5::bigint"),
+        (
+            "date_trunc('month', d#2)::timestamp = '1995-02-01 00:00:00'::timestamp",
+            "d#2 >= '1995-02-01'::date | d#2 < '1995-03-01'::date",
+        ),
+        ("date_trunc('month', d#2)::timestamp <= '1995-02-10 00:00:00'::timestamp", "d#2 < '1995-03-01'::date"),
+        ("date_trunc('month', d#2)::timestamp < '1995-02-10 00:00:00'::timestamp", "d#2 < '1995-03-01'::date"),
+        (
+            "date_trunc('month', d#2)::timestamp = '1995-02-10 00:00:00'::timestamp",
+            "date_trunc('month', d#2)::timestamp = '1995-02-10 00:00:00'::timestamp",
+        ),
     ] {
         assert_eq!(folded(before), after, "{before}");
     }

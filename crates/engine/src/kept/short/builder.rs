@@ -74,10 +74,15 @@ pub(super) fn may_be(plan: &Plan) -> bool {
 
 /// Whether a plan is as the binder made it of these arguments: none has become something else.
 pub(super) fn leaves_open(plan: &Plan, arguments: &[ArgumentUse]) -> bool {
+    has_operands(plan, arguments) && has_counts(plan, arguments)
+}
+
+/// Whether all arguments that are operands are in a plan.
+pub(in crate::kept) fn has_operands(plan: &Plan, arguments: &[ArgumentUse]) -> bool {
     let is_operand =
         |id: &ArgumentId| matches!(arguments[id.index()].role, ArgumentRole::Operand | ArgumentRole::Given);
     let operands: Vec<ArgumentId> = (0..arguments.len()).map(ArgumentId::from_index).filter(is_operand).collect();
-    plan.has_arguments(&operands) && has_counts(plan, arguments)
+    plan.has_arguments(&operands)
 }
 
 /// Whether the numbers of rows among the arguments are those of the plan's only LIMIT and OFFSET.

@@ -64,6 +64,8 @@ struct Civil {
     /// Of the century that begins in March.
     century: Var,
     year_of_century: Var,
+    /// Days since the first of March.
+    day_of_year: Var,
     /// 65,536 times the month, and 2,141 times the day.
     month: Var,
 }
@@ -88,7 +90,7 @@ impl Civil {
         let january = pipe.int(306, Ty::I64);
         let is_next = pipe.compare(Compare::Ge, day_of_year, january);
         let is_next = pipe.let_(Ty::I64, Operation::Convert(Conversion::BoolToInt, is_next, Ty::I64, None));
-        Self { is_next, century, year_of_century, month }
+        Self { is_next, century, year_of_century, day_of_year, month }
     }
 
     fn year(&self, pipe: &mut Pipe) -> Var {
@@ -116,18 +118,30 @@ impl Civil {
         with(pipe, Arithmetic::Sub, days, SINCE_MARCH_0)
     }
 
-    /// The first day of the part of its year that so many months are.
-    fn first_day(&self, pipe: &mut Pipe, months: i128) -> Var {
-        let (year, month) = (self.year(pipe), self.month(pipe));
-        let since = with(pipe, Arithmetic::Sub, month, 1);
-        let rest = remainder(pipe, since, months, Range { low: 0, high: 11 });
-        let month = pipe.wrapping(Arithmetic::Sub, since, rest);
-        let since = with(pipe, Arithmetic::Mul, year, 12);
-        let since = pipe.wrapping(Arithmetic::Add, since, month);
-        // March is the first month of those that are counted.
-        let since = with(pipe, Arithmetic::Sub, since, 2);
-        let first = month_begin(pipe, since);
-        with(pipe, Arithmetic::Sub, first, SINCE_MARCH_0)
+    /// The first day of its year, or of its quarter, of a date on that day.
+    fn first_day(&self, pipe: &mut Pipe, days: Var, of_quarter: bool) -> Var {
+        let march = pipe.wrapping(Arithmetic::Sub, days, self.day_of_year);
+        // Of the January before, in a year that is leap if the century is, or the year of it.
+        let is_first = self.is_at_least(pipe, self.year_of_century, 1);
+        let number = pipe.let_(Ty::I64, Operation::Select(is_first, self.year_of_century, self.century));
+        let three = pipe.int(3, Ty::I64);
+        let rest = pipe.let_(Ty::I64, Operation::Logic(Logic::And, number, three));
+        let is_plain = self.is_at_least(pipe, rest, 1);
+        let [plain, leap] = [-59, -60].map(|days| pipe.int(days, Ty::I64));
+        let mut first = pipe.let_(Ty::I64, Operation::Select(is_plain, plain, leap));
+        // April, July and October, as days behind the first of March; and the next January.
+        let later: &[i128] = if of_quarter { &[31, 122, 214, 306] } else { &[306] };
+        for &begin in later {
+            let is_later = self.is_at_least(pipe, self.day_of_year, begin);
+            let day = pipe.int(begin, Ty::I64);
+            first = pipe.let_(Ty::I64, Operation::Select(is_later, day, first));
+        }
+        pipe.wrapping(Arithmetic::Add, march, first)
+    }
+
+    fn is_at_least(&self, pipe: &mut Pipe, value: Var, least: i128) -> Var {
+        let least = pipe.int(least, Ty::I64);
+        pipe.compare(Compare::Ge, value, least)
     }
 
     fn month(&self, pipe: &mut Pipe) -> Var {
@@ -354,7 +368,7 @@ impl Expressions {
                     let day = Civil::new(pipe, days).day(pipe);
                     pipe.wrapping(Arithmetic::Sub, days, day)
                 }
-                _ => Civil::new(pipe, days).first_day(pipe, if field == Field::Quarter { 3 } else { 12 }),
+                _ => Civil::new(pipe, days).first_day(pipe, days, field == Field::Quarter),
             };
             with(pipe, Arithmetic::Mul, first, MICROS_PER_DAY)
         } else {
