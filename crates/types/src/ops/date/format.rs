@@ -12,15 +12,32 @@ fn two(out: &mut String, value: u32) {
     out.push((b'0' + (value % 10) as u8) as char);
 }
 
+/// Two digits.
+fn pair(value: u32) -> [u8; 2] {
+    [b'0' + (value / 10) as u8, b'0' + (value % 10) as u8]
+}
+
+fn push(out: &mut String, ascii: &[u8]) {
+    debug_assert!(ascii.is_ascii());
+    // SAFETY: digits and punctuation.
+    out.push_str(unsafe { std::str::from_utf8_unchecked(ascii) });
+}
+
+/// A date whose year has four digits.
+fn civil(year: u32, date: Civil) -> [u8; 10] {
+    let ([a, b], [c, d], [e, f], [g, h]) = (pair(year / 100), pair(year % 100), pair(date.month), pair(date.day));
+    [a, b, c, d, b'-', e, f, b'-', g, h]
+}
+
+fn clock(hour: u32, minute: u32, second: u32) -> [u8; 8] {
+    let ([a, b], [c, d], [e, f]) = (pair(hour), pair(minute), pair(second));
+    [a, b, b':', c, d, b':', e, f]
+}
+
 fn write_civil(out: &mut String, date: Civil) {
     let year = if date.year > 0 { date.year } else { 1 - date.year };
     if year <= 9999 {
-        let pair = |value: u32| [b'0' + (value / 10) as u8, b'0' + (value % 10) as u8];
-        let ([a, b], [c, d]) = (pair(year as u32 / 100), pair(year as u32 % 100));
-        let ([e, f], [g, h]) = (pair(date.month), pair(date.day));
-        let text = [a, b, c, d, b'-', e, f, b'-', g, h];
-        out.push_str(std::str::from_utf8(&text).unwrap_or_default());
-        return;
+        return push(out, &civil(year as u32, date));
     }
     let _ = write!(out, "{year}");
     out.push('-');
@@ -82,17 +99,20 @@ pub fn write_timestamptz(out: &mut String, moment: i64, zone: &Zone) {
 }
 
 fn write_moment(out: &mut String, moment: &Moment) {
+    if (1..=9999).contains(&moment.date.year) {
+        let mut text = [b' '; 19];
+        text[..10].copy_from_slice(&civil(moment.date.year as u32, moment.date));
+        text[11..].copy_from_slice(&clock(moment.hour, moment.minute, moment.second));
+        push(out, &text);
+        return write_fraction(out, moment.micros);
+    }
     write_civil(out, moment.date);
     out.push(' ');
     write_clock(out, moment.hour, moment.minute, moment.second, moment.micros);
 }
 
 fn write_clock(out: &mut String, hour: u32, minute: u32, second: u32, micros: u32) {
-    two(out, hour);
-    out.push(':');
-    two(out, minute);
-    out.push(':');
-    two(out, second);
+    push(out, &clock(hour, minute, second));
     write_fraction(out, micros);
 }
 
