@@ -4,11 +4,16 @@
 //! Several of them are joined, one row each. That is only done where the indexes tell all that the predicates ask: otherwise
 //! each might have to read the whole table.
 //!
+//! `any_value` of all rows may be any of the values: of numbers and days it is the least one, which statistics, indexes and vectors know
+//! how to find.
+//!
 //! Invariant: values that are equal are the same, as the first row may be any of those that have the first value.
 
 use base::Result;
+use functions::AggregateFunction;
 use plan::indexed::{end_of, ends_by};
 use plan::{AggregateCall, ColumnId, JoinKind, Node, Op, Plan, SortKey};
+use types::SqlType;
 
 use crate::rewrite::{column, each_operator, is_not_null, join};
 use crate::{Check, Pass};
@@ -26,12 +31,26 @@ impl Pass for Extremes {
     }
 }
 
-fn rewrite(plan: &mut Plan, node: Node) -> Node {
+fn rewrite(plan: &mut Plan, mut node: Node) -> Node {
+    if let Op::Aggregate { groups, aggregates, .. } = &mut node.op
+        && groups.is_empty()
+    {
+        aggregates.iter_mut().for_each(|(_, call)| least_of_any(call));
+    }
     match node.op {
         Op::Aggregate { input, groups, aggregates } if groups.is_empty() && are_ends(plan, &input, &aggregates) => {
             each_alone(plan, &input, aggregates)
         }
         op => Node { op, ..node },
+    }
+}
+
+/// Makes the least value of some value.
+fn least_of_any(call: &mut AggregateCall) {
+    let of = call.sql_type;
+    let is_plain = of.is_integer() || matches!(of, SqlType::Date | SqlType::Timestamp | SqlType::Timestamptz);
+    if call.function == AggregateFunction::AnyValue && is_plain {
+        call.function = AggregateFunction::Min;
     }
 }
 
