@@ -49,8 +49,11 @@ fn rewrite(plan: &mut Plan, mut node: Node) -> Node {
 fn least_of_any(call: &mut AggregateCall) {
     let of = call.sql_type;
     let is_plain = of.is_integer() || matches!(of, SqlType::Date | SqlType::Timestamp | SqlType::Timestamptz);
-    if call.function == AggregateFunction::AnyValue && is_plain {
-        call.function = AggregateFunction::Min;
+    if is_plain
+        && call.function.name() == "any_value"
+        && let Some(least) = AggregateFunction::named("min")
+    {
+        call.function = least;
     }
 }
 
