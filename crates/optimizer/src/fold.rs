@@ -14,6 +14,8 @@ mod logic;
 mod parts;
 mod steps;
 
+pub(crate) use steps::length;
+
 use base::Result;
 use plan::{Compare, Expr, ExprKind, JoinKind, Node, Op, Plan, eval, split_conjuncts};
 use types::{SqlType, Value};

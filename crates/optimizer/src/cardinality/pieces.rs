@@ -2,17 +2,16 @@
 
 use functions::ScalarFunction;
 use plan::{Expr, ExprKind};
-use types::ops::date::Field;
+use types::ops::date::{self, Field};
 use types::{SqlType, Value};
 
 use super::Estimator;
 use super::scan::number;
 use super::selectivity::constant;
+use crate::fold::length;
 
 /// Microseconds.
-const SECOND: f64 = 1e6;
-const DAY: f64 = 86_400.0 * SECOND;
-const YEAR: f64 = 365.2425 * DAY;
+const DAY: f64 = date::DAY as f64;
 
 /// Of a double, whole numbers.
 const WHOLE: [&str; 5] = ["ceil", "floor", "round", "round_double", "trunc"];
@@ -85,19 +84,10 @@ fn is_time(of: SqlType) -> bool {
 /// How long a field of the calendar lasts; none of those that come again.
 fn length_of(field: &Expr) -> Option<f64> {
     let Value::Str(name) = constant(field)? else { return None };
-    Some(match name.parse::<Field>().ok()? {
-        Field::Millennium => 1000.0 * YEAR,
-        Field::Century => 100.0 * YEAR,
-        Field::Decade => 10.0 * YEAR,
-        Field::Year | Field::IsoYear => YEAR,
-        Field::Quarter => YEAR / 4.0,
-        Field::Month => YEAR / 12.0,
-        Field::Week => 7.0 * DAY,
-        Field::Day | Field::Julian => DAY,
-        Field::Hour => 3600.0 * SECOND,
-        Field::Minute => 60.0 * SECOND,
-        Field::Second => SECOND,
-        Field::Millisecond => SECOND / 1000.0,
-        _ => return None,
-    })
+    let field = match name.parse::<Field>().ok()? {
+        Field::IsoYear => Field::Year,
+        Field::Julian => Field::Day,
+        field => field,
+    };
+    length(field).map(|length| length.approximate_micros() as f64)
 }

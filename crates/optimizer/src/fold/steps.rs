@@ -118,10 +118,14 @@ fn field(expr: &Expr) -> Option<Field> {
     }
 }
 
-fn length(field: Field) -> Option<Interval> {
+/// How long a field of the calendar lasts, from wherever it begins; none of those that come again, or are not all alike.
+pub(crate) fn length(field: Field) -> Option<Interval> {
     let months = |months| Interval { months, days: 0, micros: 0 };
     let micros = |micros| Interval { months: 0, days: 0, micros };
     Some(match field {
+        Field::Millennium => months(12_000),
+        Field::Century => months(1200),
+        Field::Decade => months(120),
         Field::Year => months(12),
         Field::Quarter => months(3),
         Field::Month => months(1),
