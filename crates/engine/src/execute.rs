@@ -28,9 +28,8 @@ use base::memory::Reservation;
 use base::traffic::Traffic;
 use base::{Budget, IdMap, Result};
 use codegen::{Compiling, Executable};
-use functions::ScalarFunction;
 use pipeline::Target;
-use pipeline::ir::{Pipeline, PipelineId, Program, Source as IrSource, SourceColumn, State, StateId};
+use pipeline::ir::{Inst, Pipeline, PipelineId, Program, Source as IrSource, SourceColumn, State, StateId};
 use plan::{Plan, TableId};
 use runtime::query::{Arguments, QueryContext};
 use runtime::result::{Next, Sink};
@@ -40,12 +39,14 @@ use scheduler::{
 use types::Chunk;
 
 use crate::admission::{GoesOn, Request, Ticket};
+use crate::computed::{self, OfTexts};
 use crate::database::Shared;
 use crate::environment::Environment;
 use crate::freezing::freeze_behind;
 use crate::prepared::Prepared;
 use crate::progress::Progress;
 use crate::recording::{Recording, as_worker, hops};
+use crate::sequences;
 use crate::source::Source;
 use crate::trace::Recorder;
 use phases::Phase;
@@ -80,6 +81,8 @@ pub(crate) struct Query {
     pub phases: Mutex<Vec<Arc<Phase>>>,
     /// With EXPLAIN ANALYZE, what each operator (its counter) has read and written, but for tables that workers share.
     pub traffic: Mutex<Vec<Traffic>>,
+    /// What scans compute once a text of a dictionary.
+    pub computed: Arc<[OfTexts]>,
     /// The memory of filters that the scans of pipelines have made of joins' keys.
     pub of_filters: Mutex<BTreeMap<PipelineId, Vec<Reservation>>>,
     /// It runs on the consumer's thread, so nobody takes results away meanwhile.
@@ -140,8 +143,9 @@ fn prepare_to(environment: &Environment, target: Target, plan: &Plan, analyze: b
         Executable::Interpreted(program.clone())
     };
     let need = need::of(plan, target == Target::Table);
+    let computed = computed::of(plan);
     let few_rows = most_rows(&plan.root) <= INLINE_RESULT_ROWS;
-    Ok(Prepared { program, code, few_rows, in_order: asks_sequences(plan), need })
+    Ok(Prepared { program, code, few_rows, in_order: sequences::are_asked(plan), need, computed })
 }
 
 /// What the tables of a plan are.
@@ -259,23 +263,6 @@ impl Prepared {
     }
 }
 
-/// Whether a plan takes values of sequences: it has them in the order of its rows, so it runs on one thread.
-fn asks_sequences(plan: &Plan) -> bool {
-    const ASKING: [ScalarFunction; 4] = [
-        ScalarFunction::SEQUENCE_NEXT,
-        ScalarFunction::SEQUENCE_CURRENT,
-        ScalarFunction::SEQUENCE_LAST,
-        ScalarFunction::SEQUENCE_SET,
-    ];
-    let asks = |e: &plan::Expr| matches!(&e.kind, plan::ExprKind::Call(f, _) if ASKING.contains(f));
-    let roots = std::iter::once(&plan.root).chain(plan.ctes.values().map(|cte| &cte.plan));
-    let mut found = false;
-    for root in roots {
-        root.walk(&mut |node| found |= node.expressions().any(|e| e.any(&asks)));
-    }
-    found
-}
-
 /// The most rows that some operator is expected to produce.
 fn most_rows(node: &plan::Node) -> f64 {
     node.inputs().map(most_rows).fold(node.rows, f64::max)
@@ -290,7 +277,7 @@ impl Query {
         cancel: CancelToken,
         sink: Option<MakeSink<'_>>,
     ) -> Result<Self> {
-        let Prepared { program, code, .. } = prepared.clone();
+        let Prepared { program, code, computed, .. } = prepared.clone();
         let budget = environment.statement_budget();
         let sink = sink.map(|make| make(&budget));
         let settings = environment.settings.of_runtime();
@@ -316,6 +303,7 @@ impl Query {
             running,
             phases,
             traffic,
+            computed,
             of_filters: Mutex::default(),
             small: false,
             waker: OnceLock::new(),
@@ -403,9 +391,13 @@ impl Query {
         }
     }
 
-    /// States with limits that a pipeline counts against: when one is exhausted, so is the pipeline.
-    pub fn limits_of(&self, body: &[pipeline::ir::Inst]) -> Vec<StateId> {
-        body.iter().filter_map(pipeline::ir::Inst::limit).collect()
+    /// States that a pipeline gives rows, and that need only so many: when one is exhausted, so is the pipeline.
+    pub fn limits_of(&self, body: &[Inst]) -> Vec<StateId> {
+        let groups = |inst: &Inst| match inst {
+            Inst::Group { state, .. } => Some(*state).filter(|state| self.program.states[*state].needs_few_groups()),
+            _ => None,
+        };
+        body.iter().filter_map(|inst| inst.limit().or_else(|| groups(inst))).collect()
     }
 }
 

@@ -18,6 +18,7 @@ mod activity;
 mod admission;
 mod aftermath;
 mod call;
+mod computed;
 mod connect;
 mod control;
 mod cursor;

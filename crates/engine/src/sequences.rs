@@ -4,8 +4,9 @@
 use std::sync::Arc;
 
 use base::Result;
-use functions::Sequence;
 use functions::sequence::{Shape, State};
+use functions::{ScalarFunction, Sequence};
+use plan::{Expr, ExprKind, Plan};
 
 /// See the module. What is not [kept](Self::keep) is taken back when this is dropped.
 #[derive(Default, Debug)]
@@ -52,4 +53,21 @@ impl Drop for Altered {
     fn drop(&mut self) {
         self.take_back(0);
     }
+}
+
+/// Whether a plan takes values of sequences: it has them in the order of its rows, so it runs on one thread.
+pub(crate) fn are_asked(plan: &Plan) -> bool {
+    const ASKING: [ScalarFunction; 4] = [
+        ScalarFunction::SEQUENCE_NEXT,
+        ScalarFunction::SEQUENCE_CURRENT,
+        ScalarFunction::SEQUENCE_LAST,
+        ScalarFunction::SEQUENCE_SET,
+    ];
+    let asks = |e: &Expr| matches!(&e.kind, ExprKind::Call(f, _) if ASKING.contains(f));
+    let roots = std::iter::once(&plan.root).chain(plan.ctes.values().map(|cte| &cte.plan));
+    let mut found = false;
+    for root in roots {
+        root.walk(&mut |node| found |= node.expressions().any(|e| e.any(&asks)));
+    }
+    found
 }

@@ -11,6 +11,7 @@
 //! ([`parts`]), what is evaluated below a join cannot fail ([`sure`]), and keys are of types whose equal values are the same.
 
 mod cost;
+mod duplicates;
 mod parts;
 mod sure;
 #[cfg(test)]
@@ -60,7 +61,7 @@ impl Pass for EagerGroups {
 
     fn run(&self, plan: &mut Plan, check: Check<'_>) -> Result<()> {
         let mut is_there = false;
-        let mut look = |node: &Node| node.walk(&mut |n| is_there |= self.may_be(n));
+        let mut look = |node: &Node| node.walk(&mut |n| is_there |= self.adds_up(n) || self.ignores_duplicates(n));
         plan.ctes.values().for_each(|cte| look(&cte.plan));
         look(&plan.root);
         if !is_there {
@@ -78,16 +79,20 @@ impl Pass for EagerGroups {
 }
 
 impl EagerGroups {
-    fn may_be(&self, node: &Node) -> bool {
+    /// Whether a grouping is of so many rows that others may be made before, and its aggregates add up.
+    fn adds_up(&self, node: &Node) -> bool {
         match &node.op {
             // Without groups there is a row for no input, which no part would say.
             Op::Aggregate { input, groups, aggregates } => {
                 let adds_up = |(_, call): &(ColumnId, AggregateCall)| parts::adds_up(call);
-                let is_large = input.rows.is_nan() || input.rows >= self.0.least_rows();
-                !groups.is_empty() && is_large && aggregates.iter().all(adds_up)
+                !groups.is_empty() && self.is_large(input) && aggregates.iter().all(adds_up)
             }
             _ => false,
         }
+    }
+
+    fn is_large(&self, input: &Node) -> bool {
+        input.rows.is_nan() || input.rows >= self.0.least_rows()
     }
 }
 
@@ -121,10 +126,8 @@ impl Rewriting<'_> {
         for input in node.inputs_mut() {
             *input = self.node(take(input), check)?;
         }
-        if !self.pass.may_be(&node) {
-            return Ok(node);
-        }
-        let Some(place) = self.place(&node) else { return Ok(node) };
+        let place = if self.pass.adds_up(&node) { self.place(&node) } else { None };
+        let Some(place) = place else { return Ok(self.without_duplicates(node)) };
         let rows = node.rows;
         let Op::Aggregate { input, groups, aggregates } = node.op else { return Ok(node) };
         Ok(self.split(*input, (groups, aggregates), place, rows))

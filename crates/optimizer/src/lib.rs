@@ -15,6 +15,7 @@ pub mod eager;
 pub mod existence;
 pub mod extremes;
 pub mod first_elements;
+pub mod first_groups;
 pub mod fold;
 pub mod joinorder;
 pub mod late_averages;
@@ -151,6 +152,7 @@ fn passes(settings: &Settings) -> Vec<Box<dyn Pass>> {
         Box::new(extremes::Extremes),
         Box::new(joinorder::JoinOrder { costs, search, known: settings.known.clone() }),
         Box::new(cardinality::Estimates),
+        Box::new(first_groups::FirstGroups(settings.eager_groups)),
         Box::new(eager::EagerGroups(settings.eager_groups)),
         Box::new(late_averages::LateAverages),
         Box::new(common::CommonSubplans { always: settings.eager_groups == When::Always }),

@@ -81,6 +81,8 @@ struct Lowering<'a> {
     ctes: HashMap<CteId, Materialised>,
     /// What is computed in rounds.
     rounds: Rounds,
+    /// As many rows as are asked for of the operator that comes next, whichever they are.
+    enough: Option<u64>,
     /// Whether readers of recursions may take the rows of each round away.
     streams: bool,
 }
@@ -121,6 +123,7 @@ impl<'a> Lowering<'a> {
             counters: if analyze { Counters::of(plan) } else { Counters::default() },
             ctes: HashMap::new(),
             rounds: plan.rounds(),
+            enough: None,
             streams: true,
         }
     }
@@ -163,6 +166,7 @@ impl<'a> Lowering<'a> {
         base::statement::check()?;
         let counter = self.counters.get(node);
         let above = std::mem::replace(&mut self.pipelines.operator, counter);
+        let enough = self.enough.take();
         let mut pipes = match &node.op {
             Op::Scan { table, columns, predicates } => self.scan(*table, columns, predicates, needed)?,
             Op::CteScan { cte, columns } => self.cte_scan(*cte, columns)?,
@@ -177,6 +181,7 @@ impl<'a> Lowering<'a> {
             Op::Map { input, columns } => {
                 // A call that does something is made, whoever reads its value.
                 let used: Vec<_> = columns.iter().filter(|(c, e)| needed.contains(c) || e.is_volatile()).collect();
+                self.enough = enough;
                 let mut pipes = self.node(input, &with_columns_of(needed, used.iter().map(|(_, e)| e)))?;
                 for pipe in &mut pipes {
                     for (column, expr) in &used {
@@ -194,11 +199,11 @@ impl<'a> Lowering<'a> {
             }
             Op::Join { .. } => self.join(node, needed)?,
             Op::Aggregate { input, groups, aggregates } => {
-                self.aggregate(input, groups, aggregates, node.rows, needed)?
+                self.aggregate(input, groups, aggregates, node.rows, (needed, enough))?
             }
             Op::Distinct { input, columns } => {
                 let pipes = self.node(input, &needed_with(needed, columns))?;
-                self.distinct(pipes, columns, (node.rows, input.rows))?
+                self.distinct(pipes, columns, (node.rows, input.rows), enough)?
             }
             Op::Sort { input, keys, limit, offset } => {
                 self.sort((input, node.rows), &[], keys, (*limit, *offset), needed)?
@@ -211,12 +216,13 @@ impl<'a> Lowering<'a> {
                 self.window(input, keys, functions, read, needed)?
             }
             Op::Limit { input, limit, offset } => {
+                self.enough = limit.and_then(|limit| limit.checked_add(*offset));
                 let pipes = self.node(input, needed)?;
                 self.pipelines.limit(pipes, *limit, *offset)
             }
             Op::Recursion { .. } => return Err(Error::internal("a recursion that is no WITH query")),
             Op::SetOp { operation, all, inputs, columns } => {
-                self.set_operation(*operation, *all, inputs, columns, needed)?
+                self.set_operation((*operation, *all), inputs, columns, (needed, enough))?
             }
         };
         self.pipelines.operator = above;

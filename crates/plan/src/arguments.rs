@@ -1,6 +1,7 @@
 //! Arguments of a statement in its plan.
 
 use base::ids::Id;
+use types::Value;
 
 use crate::{ArgumentId, Expr, ExprKind, Node, Op, Plan};
 
@@ -50,6 +51,21 @@ fn slices_in(node: &Node) -> usize {
     };
     let within: usize = node.expressions().map(in_subqueries).sum();
     usize::from(own) + within + node.inputs().map(slices_in).sum::<usize>()
+}
+
+impl Expr {
+    /// The same with other arguments, by their ids.
+    pub fn with_arguments(&self, values: &[Value]) -> Self {
+        fn set(expr: &mut Expr, values: &[Value]) {
+            if let ExprKind::Argument(id, value) = &mut expr.kind {
+                value.clone_from(&values[id.index()]);
+            }
+            expr.children_mut().for_each(|child| set(child, values));
+        }
+        let mut own = self.clone();
+        set(&mut own, values);
+        own
+    }
 }
 
 fn find_in(node: &Node, seen: &mut [bool]) {

@@ -149,7 +149,7 @@ fn group(rows: u64, keys: u64, workers: usize) -> [f64; 2] {
         layout.add(Ty::I64);
     }
     let function = Function { rows: [pipeline::ir::Var(0); 2], body: vec![], result: None, vars: IdMap::new() };
-    let state = GroupState { layout, has_keys: true, slots: None, equal: None, combine: function };
+    let state = GroupState { layout, has_keys: true, slots: None, enough: None, equal: None, combine: function };
     let pairs = PairFns { equal: Some(Pair::Code(equal)), combine: Pair::Code(combine) };
     let context = context(State::Group(state), Some(pairs));
     let aggregate = parallel(&context, workers, rows, |worker, rows| {

@@ -25,7 +25,7 @@ mod overflow;
 mod tests;
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use base::{Area, Budget, Result};
@@ -70,6 +70,9 @@ pub(crate) struct Groups {
     /// Whether what groups have collected is put together when they are read: each is much work then.
     collects: bool,
     slots: Option<u64>,
+    /// As many groups as are asked for, and whether some worker has them.
+    enough: Option<u64>,
+    found: Arc<AtomicBool>,
     layout: RowLayout,
     stride: usize,
     budget: Budget,
@@ -90,6 +93,8 @@ impl Groups {
             has_keys: state.has_keys,
             collects: collects(state),
             slots: state.slots,
+            enough: state.enough,
+            found: Arc::default(),
             layout: state.layout.clone(),
             stride,
             budget: budget.clone(),
@@ -145,7 +150,12 @@ impl State for Groups {
     /// Without keys the worker has its row from here on.
     fn local(&self, worker: usize) -> *mut u8 {
         let make = || {
-            let mut local = GroupLocal::new(&self.layout, self.slots, &self.budget);
+            let mut local = GroupLocal::new(
+                &self.layout,
+                self.slots,
+                &self.budget,
+                self.enough.map(|enough| (enough, self.found.clone())),
+            );
             local.prepare(self.has_keys);
             local
         };
@@ -160,6 +170,10 @@ impl State for Groups {
             local.own_strings()?;
         }
         Ok(())
+    }
+
+    fn is_exhausted(&self) -> bool {
+        self.found.load(Ordering::Relaxed)
     }
 
     fn written(&self, worker: usize) -> u64 {

@@ -38,7 +38,7 @@ pub use hash::{PARTITIONS, partition_of};
 pub use published::{Guard, pin};
 pub use reader::{Applicable, ChunkReader};
 pub use relation::{Append, Relation, Snapshot, Strength};
-pub use scan::{Comparison, ScanOp, ScanPredicate};
+pub use scan::{Comparison, Computed, ScanOp, ScanPredicate};
 pub use schema::{Attribute, Schema};
 pub use transaction::Transaction;
 

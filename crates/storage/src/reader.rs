@@ -122,7 +122,7 @@ impl ChunkReader {
 
     fn translated(&self, predicates: &[ScanPredicate]) -> Option<Applicable> {
         let is_array = |p: &ScanPredicate| !self.body.refs()[p.attribute].data.is_null();
-        if predicates.iter().all(is_array) {
+        if predicates.iter().all(|p| is_array(p) && !p.is_computed()) {
             return Some(Applicable { direct: predicates.to_vec(), columns: None, late: Vec::new(), of_changed: None });
         }
         let (mut direct, mut late, mut columns) = (Vec::new(), Vec::new(), self.body.refs().to_vec());
@@ -135,12 +135,13 @@ impl ChunkReader {
                 match frozen.translate(predicate) {
                     Translated::Never => return None,
                     Translated::OnValues => late.push(predicate.clone()),
+                    Translated::OnCodes(on_codes) if on_codes.is_empty() => {}
                     Translated::OnCodes(on_codes) => {
                         columns[predicate.attribute] = frozen.code_address();
                         direct.extend(on_codes);
                     }
                 }
-            } else {
+            } else if !predicate.is_computed() {
                 direct.push(predicate.clone());
             }
         }

@@ -16,7 +16,7 @@ mod skip;
 mod tests;
 
 pub(crate) use ends::{End, Point, Stretch};
-pub use predicate::{Comparison, ScanOp, ScanPredicate};
+pub use predicate::{Comparison, Computed, ScanOp, ScanPredicate};
 pub(crate) use predicate::{Test, TextTest};
 pub(crate) use refine::keep;
 pub use skip::may_match;

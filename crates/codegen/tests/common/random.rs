@@ -564,7 +564,7 @@ fn group(b: &mut Body<'_>, body: &mut Block, state: StateId) -> GroupState {
         is_equal = all;
     }
     let equal = Function { rows, body: block, result: Some(is_equal), vars };
-    GroupState { layout, has_keys: true, slots, equal: Some(equal), combine: combine(&[count, sum]) }
+    GroupState { layout, has_keys: true, slots, enough: None, equal: Some(equal), combine: combine(&[count, sum]) }
 }
 
 fn accumulate(b: &mut Body<'_>, body: &mut Block, row: Var, count: u32, sum: u32) {

@@ -22,6 +22,7 @@ use super::enough::enough;
 use super::narrow::Narrowing;
 use super::pass_over::pass_over;
 use super::{Query, extremes, lookup};
+use crate::computed::OfTexts;
 use crate::source::Source;
 
 /// Notes what a query reads of relations, for the validation of its transaction: rows that satisfy the predicates of a scan;
@@ -139,6 +140,23 @@ fn asked(
     asked.into()
 }
 
+/// What is asked of rows, and what is computed for it once for each text of a dictionary.
+fn with_computed(
+    query: &Query,
+    pipeline: PipelineId,
+    snapshot: &Snapshot,
+    predicates: Arc<[ScanPredicate]>,
+) -> Arc<[ScanPredicate]> {
+    let IrSource::Table { table, .. } = &query.program.pipelines[pipeline].source else { return predicates };
+    let own = || query.computed.iter().filter(|asked| asked.table == *table);
+    if own().next().is_none() {
+        return predicates;
+    }
+    let attributes = snapshot.schema().attributes();
+    let predicate = |of: &OfTexts| of.predicate(attributes[of.attribute].sql_type, query.arguments.as_ref());
+    predicates.iter().cloned().chain(own().filter_map(predicate)).collect()
+}
+
 /// The rows that an index finds for a scan all of whose rows count, if there are few and no key tells them.
 pub(super) fn indexed_rows(
     query: &Arc<Query>,
@@ -165,7 +183,7 @@ struct Found {
 impl Found {
     fn new(query: &Arc<Query>, pipeline: PipelineId, snapshot: &Snapshot, of_scan: Asked<'_>) -> Self {
         let by_key = lookup::rows(snapshot, of_scan.0, |p| scan_op(query, p));
-        let predicates = asked(query, pipeline, snapshot, of_scan);
+        let mut predicates = asked(query, pipeline, snapshot, of_scan);
         let search = || Some(snapshot.search(&predicates, &enough(query, pipeline))?.rows);
         let found = by_key.or_else(search);
         let (chunks, offsets): (Vec<(usize, usize)>, _) = match found {
@@ -174,6 +192,7 @@ impl Found {
                 (found.iter().map(|row| (row.chunk(), row.offset())).collect(), offsets)
             }
             None => {
+                predicates = with_computed(query, pipeline, snapshot, predicates);
                 let narrowing = narrowing(query, pipeline, &predicates);
                 let mut chunks = pass_over(query, pipeline, snapshot, narrowing.order(snapshot));
                 if !narrowing.may_skip() {

@@ -210,9 +210,10 @@ impl Parser<'_> {
                 let layout = self.layout()?;
                 let has_keys = self.t.take("keys");
                 let slots = if self.t.take("slots") { Some(self.t.number()?) } else { None };
+                let enough = if self.t.take("enough") { Some(self.t.number()?) } else { None };
                 let equal = if self.t.take("equal") { Some(self.function()?) } else { None };
                 self.t.word("combine")?;
-                State::Group(GroupState { layout, has_keys, slots, equal, combine: self.function()? })
+                State::Group(GroupState { layout, has_keys, slots, enough, equal, combine: self.function()? })
             }
             "recursion" => {
                 let (layout, kept) = (self.layout()?, self.t.take("kept"));

@@ -447,6 +447,8 @@ pub struct GroupState {
     pub has_keys: bool,
     /// If given, groups are not found by the hash of their keys, but by a number below this, which is theirs alone.
     pub slots: Option<u64>,
+    /// As many groups as are asked for, whichever they are: with so many, no further tuple has to come.
+    pub enough: Option<u64>,
     /// Whether two rows with equal hashes are of one group. None: equal hashes imply equal keys.
     pub equal: Option<Function>,
     /// Adds the second row's aggregates to the first's.
@@ -563,6 +565,11 @@ impl State {
             Self::Rows(layout) => Some(layout),
             Self::Limit { .. } | Self::Result(_) | Self::Table(_) => None,
         }
+    }
+
+    /// Whether it has groups of which only so many are asked for.
+    pub fn needs_few_groups(&self) -> bool {
+        matches!(self, Self::Group(GroupState { enough: Some(_), .. }))
     }
 
     /// The functions of two rows by which rows with equal hashes are told apart, and added up, if it needs them.

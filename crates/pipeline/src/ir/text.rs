@@ -194,6 +194,9 @@ impl Display for State {
                 if let Some(slots) = g.slots {
                     write!(f, " slots {slots}")?;
                 }
+                if let Some(enough) = g.enough {
+                    write!(f, " enough {enough}")?;
+                }
                 if let Some(equal) = &g.equal {
                     write!(f, " equal {equal}")?;
                 }

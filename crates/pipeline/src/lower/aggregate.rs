@@ -39,7 +39,7 @@ impl Lowering<'_> {
         groups: &[(ColumnId, Expr)],
         aggregates: &[(ColumnId, AggregateCall)],
         rows: f64,
-        needed: &Needed,
+        (needed, enough): (&Needed, Option<u64>),
     ) -> Result<Vec<Pipe>> {
         let does_something = |call: &AggregateCall| call.expressions().any(plan::Expr::is_volatile);
         let wanted: Vec<&(ColumnId, AggregateCall)> =
@@ -103,6 +103,7 @@ impl Lowering<'_> {
             layout,
             has_keys: !groups.is_empty(),
             slots: domain.as_ref().map(|domain| domain.slots),
+            enough: enough.filter(|_| !groups.is_empty() && accumulators.is_empty()),
             equal: equal_function(keys).filter(|_| domain.is_none()),
             combine,
         }));
@@ -142,6 +143,7 @@ impl Lowering<'_> {
         pipes: Vec<Pipe>,
         columns: &[ColumnId],
         (rows, tuples): (f64, f64),
+        enough: Option<u64>,
     ) -> Result<Vec<Pipe>> {
         let types: Vec<SqlType> = columns.iter().map(|&c| self.type_of(c)).collect();
         let nullable: Vec<bool> = columns.iter().map(|&c| pipes.iter().any(|p| has_null_flag(p, c))).collect();
@@ -151,8 +153,14 @@ impl Lowering<'_> {
         let bytes = bytes_of(&layout, rows, domain.as_ref());
         let slots = domain.as_ref().map(|domain| domain.slots);
         let equal = equal_function(&keys).filter(|_| domain.is_none());
-        let state =
-            self.pipelines.add_state(State::Group(GroupState { layout, has_keys: true, slots, equal, combine }));
+        let state = self.pipelines.add_state(State::Group(GroupState {
+            layout,
+            has_keys: true,
+            slots,
+            enough,
+            equal,
+            combine,
+        }));
         let few = bytes < MANY_BYTES;
         let exprs: Vec<Expr> = columns.iter().map(|&c| Expr::column(c, self.type_of(c))).collect();
         for mut pipe in pipes {

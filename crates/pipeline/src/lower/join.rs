@@ -97,7 +97,7 @@ impl Lowering<'_> {
         } else {
             None
         };
-        let join = Join {
+        let mut join = Join {
             rows: node.rows,
             build: build_node,
             probed: probe_node,
@@ -107,7 +107,7 @@ impl Lowering<'_> {
             kind: match_kind,
             afterwards,
         };
-        let built = self.build_side(&join, needed, &wanted, null_aware)?;
+        let built = self.build_side(&mut join, needed, &wanted, null_aware)?;
         let mut result = Vec::new();
         for mut pipe in self.node(join.probed, &wanted)? {
             join.probe(&mut pipe, &built, kind, &mut self.expressions, &mut self.pipelines)?;
@@ -141,12 +141,18 @@ impl Lowering<'_> {
         Ok(vec![pipe])
     }
 
-    fn build_side(&mut self, join: &Join<'_>, needed: &Needed, wanted: &Needed, null_aware: bool) -> Result<Built> {
+    fn build_side(&mut self, join: &mut Join<'_>, needed: &Needed, wanted: &Needed, null_aware: bool) -> Result<Built> {
         let mut payload_columns: Vec<ColumnId> = Vec::new();
         let mut stored = needed.clone();
         join.residual.iter().for_each(|e| collect_columns(e, &mut stored));
         payload_columns.extend(join.build.columns().into_iter().filter(|c| stored.contains(c)));
         let pipes = self.node(join.build, wanted)?;
+        if !matches!(join.kind, MatchKind::Mark { .. }) {
+            // Where one side is never NULL, NULLs have no match, whoever compares them.
+            let is_null = |key: &Expr| key.as_column().is_none_or(|c| pipes.iter().any(|pipe| has_null_flag(pipe, c)));
+            join.keys.iter_mut().for_each(|key| key.null_safe &= is_null(&key.build));
+        }
+        let join = &*join;
         let mut layout = RowLayout::with_header(JOIN_HEADER);
         let preserves = join.afterwards.is_some();
         // Rows with a NULL key match nothing: they are left out unless they are to be preserved.

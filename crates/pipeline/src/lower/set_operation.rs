@@ -14,11 +14,10 @@ use crate::ir::{Arithmetic, Compare, GroupState, Inst, Operation, RowSet, State,
 impl Lowering<'_> {
     pub(super) fn set_operation(
         &mut self,
-        operation: SetOperation,
-        all: bool,
+        (operation, all): (SetOperation, bool),
         inputs: &[(Node, Vec<ColumnId>)],
         columns: &[ColumnId],
-        needed: &Needed,
+        (needed, enough): (&Needed, Option<u64>),
     ) -> Result<Vec<Pipe>> {
         let union_all = operation == SetOperation::Union && all;
         let rows: f64 = inputs.iter().map(|(node, _)| node.rows).sum();
@@ -37,7 +36,7 @@ impl Lowering<'_> {
             return Ok(by_input.into_iter().flatten().collect());
         }
         if operation == SetOperation::Union {
-            return self.distinct(by_input.into_iter().flatten().collect(), columns, (rows, rows));
+            return self.distinct(by_input.into_iter().flatten().collect(), columns, (rows, rows), enough);
         }
         self.counted(operation, all, by_input, columns, rows)
     }
@@ -79,7 +78,7 @@ impl Lowering<'_> {
         })?;
         let bytes = bytes_of(&layout, rows, None);
         let equal = equal_function(&keys);
-        let group = GroupState { layout, has_keys: true, slots: None, equal, combine };
+        let group = GroupState { layout, has_keys: true, slots: None, enough: None, equal, combine };
         let state = self.pipelines.add_state(State::Group(group));
         for (pipes, &counter) in by_input.into_iter().zip(&counters) {
             for mut pipe in pipes {

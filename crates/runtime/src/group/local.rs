@@ -1,5 +1,8 @@
 //! One worker's pre-aggregation: the slow path of finding a group.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use base::memory::{Pages, Reservation};
 use base::{Area, Budget, Error, Result};
 
@@ -49,8 +52,10 @@ pub struct LocalGroups {
     directory: Pages,
     charged: Option<Reservation>,
     budget: Budget,
-    /// Rows in the directory.
+    /// Rows in the directory: as many groups.
     entered: usize,
+    /// As many of these as are asked for, and to whom to say that they are there.
+    enough: Option<(u64, Arc<AtomicBool>)>,
     /// Whether the directory has reached its full size once.
     full: bool,
     /// New rows since the last judgement.
@@ -75,10 +80,26 @@ impl LocalGroups {
         let overflow = self.overflow.as_ref().map_or(0, Overflow::written);
         (self.area.used() + self.text.used()) as u64 + overflow
     }
+
+    /// One more row is in the directory.
+    #[inline]
+    fn has_entered(&mut self) {
+        self.entered += 1;
+        if let Some((enough, found)) = &self.enough
+            && self.entered as u64 >= *enough
+        {
+            found.store(true, Ordering::Relaxed);
+        }
+    }
 }
 
 impl GroupLocal {
-    pub(super) fn new(layout: &RowLayout, slots: Option<u64>, budget: &Budget) -> Self {
+    pub(super) fn new(
+        layout: &RowLayout,
+        slots: Option<u64>,
+        budget: &Budget,
+        enough: Option<(u64, Arc<AtomicBool>)>,
+    ) -> Self {
         let directory = Pages::zeroed(FIRST_SLOTS * 8);
         let start = directory.as_ptr().cast();
         let inner = Box::new(LocalGroups {
@@ -93,6 +114,7 @@ impl GroupLocal {
             charged: None,
             budget: budget.clone(),
             entered: 0,
+            enough,
             full: false,
             fresh: 0,
             failures: 0,
@@ -247,7 +269,7 @@ pub(crate) fn new_group(local: &mut GroupLocal, hash: u64) -> Result<*mut u8> {
         let at = |i: u64| local.directory.add((first_slot(hash, local.mask).wrapping_add(i) & local.mask) as usize);
         let free = (0..GROUP_PROBES as u64).find(|&i| *at(i) == 0);
         match free {
-            Some(_) => inner.entered += 1,
+            Some(_) => inner.has_entered(),
             None => inner.evicted += 1,
         }
         // Any victim will do, but not always the same one.
@@ -274,6 +296,7 @@ fn new_numbered(local: &mut GroupLocal, number: u64, slots: u64) -> Result<*mut 
         row.cast::<u64>().write(hash_u64(number));
         local.directory.add(number as usize).write(row as u64);
     }
+    inner.has_entered();
     Ok(row)
 }
 

@@ -30,7 +30,7 @@ fn state(has_keys: bool, slots: Option<u64>) -> State {
         result: None,
         vars: base::IdMap::new(),
     };
-    State::Group(GroupState { layout, has_keys, slots, equal: None, combine })
+    State::Group(GroupState { layout, has_keys, slots, enough: None, equal: None, combine })
 }
 
 fn pairs() -> PairFns {
@@ -147,7 +147,7 @@ fn groups_own_their_keys() {
     let mut layout = RowLayout::with_header(GROUP_HEADER);
     let (key, count) = (layout.add(Ty::Str), layout.add(Ty::I64));
     let combine = Function { rows: [pipeline::ir::Var(0); 2], body: vec![], result: None, vars: base::IdMap::new() };
-    let state = State::Group(GroupState { layout, has_keys: true, slots: None, equal: None, combine });
+    let state = State::Group(GroupState { layout, has_keys: true, slots: None, enough: None, equal: None, combine });
     let pairs = PairFns {
         // SAFETY: keys are alive.
         equal: Some(Pair::closure(move |_, a, b| Ok(unsafe { get::<Str>(a, key).equals(&get(b, key)) }))),

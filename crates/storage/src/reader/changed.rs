@@ -89,7 +89,11 @@ impl ChunkReader {
         if !self.is_changed() {
             return unchanged;
         }
-        let of_changed = Some((predicates.clone(), unchanged.is_none()));
+        let own: Arc<[ScanPredicate]> = match predicates.iter().any(ScanPredicate::is_computed) {
+            true => predicates.iter().filter(|predicate| !predicate.is_computed()).cloned().collect(),
+            false => predicates.clone(),
+        };
+        let of_changed = Some((own, unchanged.is_none()));
         let none = || Applicable { direct: Vec::new(), columns: None, late: Vec::new(), of_changed: None };
         Some(Applicable { of_changed, ..unchanged.unwrap_or_else(none) })
     }

@@ -26,6 +26,12 @@ pub enum Comparison {
     Ge,
 }
 
+/// A predicate of texts that takes long to compute.
+pub trait Computed: std::fmt::Debug + Send + Sync {
+    /// Whether it may be true of a text: false is certain.
+    fn may_hold(&self, text: &str) -> bool;
+}
+
 /// What is asked of an attribute. Constants are of the attribute's type (decimals at its scale). As in SQL, nothing but
 /// `IsNull` is true of NULL, and nothing is true of a NULL constant.
 #[derive(Clone, Debug)]
@@ -61,6 +67,9 @@ pub enum ScanOp {
         /// Whether it must not match.
         negated: bool,
     },
+    /// A string of which this may be true, where a chunk has a dictionary of few strings: it is computed once for each of
+    /// these. Elsewhere all rows satisfy it; whoever asks it asks the rows that come again.
+    Computed(Arc<dyn Computed>),
     /// NULL.
     IsNull,
     /// Not NULL.
@@ -141,6 +150,7 @@ pub(crate) enum TextTest {
         pattern: Arc<LikePattern>,
         negated: bool,
     },
+    Computed(Arc<dyn Computed>),
 }
 
 impl TextTest {
@@ -157,6 +167,7 @@ impl TextTest {
             Self::Prefix(prefix) => bytes.starts_with(prefix),
             // It never fails.
             Self::Like { pattern, negated } => pattern.matches(text).is_ok_and(|found| found != *negated),
+            Self::Computed(computed) => computed.may_hold(text),
         }
     }
 }
@@ -193,9 +204,14 @@ impl ScanPredicate {
             || match &self.test {
                 Test::Text(TextTest::In(texts)) => texts.len() <= FEW,
                 // Asked of as few rows as may be.
-                Test::Text(TextTest::Like { .. }) => false,
+                Test::Text(TextTest::Like { .. } | TextTest::Computed(_)) => false,
                 test => matches!(test, Test::Text(_)),
             }
+    }
+
+    /// Whether it is asked of dictionaries alone.
+    pub(crate) fn is_computed(&self) -> bool {
+        matches!(self.test, Test::Text(TextTest::Computed(_)))
     }
 
     /// Puts predicates that masks evaluate first, keeping the order otherwise (most selective first, as planned).
@@ -250,7 +266,7 @@ fn key_test(physical: Physical, op: ScanOp) -> Option<Test> {
         ScanOp::Keys { least, greatest, .. } if least > greatest => None,
         ScanOp::Keys { least, bits: Some(bits), .. } => Some(Test::Bitmap { base: least.into(), bits }),
         ScanOp::Keys { least, greatest, bits: None } => range(least.into(), greatest.into(), false),
-        ScanOp::Prefix(_) | ScanOp::Like { .. } | ScanOp::IsNull | ScanOp::IsNotNull => {
+        ScanOp::Prefix(_) | ScanOp::Like { .. } | ScanOp::Computed(_) | ScanOp::IsNull | ScanOp::IsNotNull => {
             unreachable!("not a test of keys")
         }
     }
@@ -310,6 +326,7 @@ fn text_test(op: ScanOp) -> Option<TextTest> {
         }
         ScanOp::Prefix(prefix) => TextTest::Prefix(prefix.into_bytes().into()),
         ScanOp::Like { pattern, negated } => TextTest::Like { pattern, negated },
+        ScanOp::Computed(computed) => TextTest::Computed(computed),
         ScanOp::Keys { .. } | ScanOp::Listed(_) | ScanOp::IsNull | ScanOp::IsNotNull => {
             unreachable!("not a test of strings")
         }

@@ -141,7 +141,7 @@ unsafe fn refine_text(test: &TextTest, data: *const Str, out: &mut [u32]) -> usi
                     .any(|(_, c)| unsafe { header.equals(c) })
             })
         }
-        TextTest::Like { .. } => keep(out, |i| {
+        TextTest::Like { .. } | TextTest::Computed(_) => keep(out, |i| {
             let header = header(i);
             // SAFETY: as above.
             test.holds(unsafe { header.as_str() })

@@ -36,7 +36,7 @@ fn one_may_match(test: &Test, bounds: &Bounds) -> bool {
                         && high.as_ref().is_none_or(|(text, _)| **text >= **min)
                 }
                 TextTest::In(texts) => texts.iter().any(|t| **t >= **min && reaches(t)),
-                TextTest::Like { negated: true, .. } => true,
+                TextTest::Like { negated: true, .. } | TextTest::Computed(_) => true,
                 TextTest::Like { pattern, .. } => starts(pattern.prefix().as_bytes()),
                 TextTest::Prefix(prefix) => starts(prefix),
             }

@@ -46,6 +46,7 @@ fn holds(op: &ScanOp, v: &Value) -> bool {
             matches!(v, Value::Str(s) if pattern.matches(s) == Ok(!negated))
         }
         ScanOp::Prefix(prefix) => matches!(v, Value::Str(s) if s.starts_with(prefix.as_str())),
+        ScanOp::Computed(computed) => matches!(v, Value::Str(s) if computed.may_hold(s)),
     }
 }
 

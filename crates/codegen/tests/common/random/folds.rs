@@ -16,7 +16,14 @@ pub fn one_by_one(b: &mut Body<'_>, body: &mut Block, state: StateId) -> GroupSt
     let row = b.let_(body, Ty::Ptr, Operation::LocalRow(state));
     b.visible.pop();
     accumulate(b, body, row, count, sum);
-    GroupState { layout, has_keys: false, slots: None, equal: None, combine: super::combine(&[count, sum]) }
+    GroupState {
+        layout,
+        has_keys: false,
+        slots: None,
+        enough: None,
+        equal: None,
+        combine: super::combine(&[count, sum]),
+    }
 }
 
 /// Some folds without keys, and the state that they fill.
@@ -36,7 +43,7 @@ pub fn group(b: &mut Body<'_>, body: &mut Block, state: StateId) -> (GroupState,
         b.maybe_filter(body);
     }
     let combine = combine(&folds);
-    (GroupState { layout, has_keys: false, slots: None, equal: None, combine }, folds)
+    (GroupState { layout, has_keys: false, slots: None, enough: None, equal: None, combine }, folds)
 }
 
 fn fold(b: &mut Body<'_>, layout: &mut RowLayout, state: StateId) -> Fold {

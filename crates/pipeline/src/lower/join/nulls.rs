@@ -34,6 +34,7 @@ impl NullInfo {
             layout,
             has_keys: false,
             slots: None,
+            enough: None,
             equal: None,
             combine,
         }));

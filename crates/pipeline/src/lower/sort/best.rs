@@ -58,6 +58,7 @@ impl Lowering<'_> {
             layout,
             has_keys: true,
             slots: domain.as_ref().map(|domain| domain.slots),
+            enough: None,
             equal: equal_function(&keys).filter(|_| domain.is_none()),
             combine: combine_function(&keys, |_, _, _| Ok(()))?,
         }));

@@ -16,12 +16,17 @@ pub(crate) enum Translated {
     OnValues,
 }
 
+/// So many rows for each entry of a dictionary are worth it to compute what takes long once an entry.
+const ROWS_AN_ENTRY: usize = 16;
 /// A list of keys up to this long is looked up code by code.
 const FEW: usize = 6;
 
 impl Frozen {
     /// What a predicate on the values is on the codes.
     pub(crate) fn translate(&self, predicate: &ScanPredicate) -> Translated {
+        if predicate.is_computed() && !self.is_small_dictionary() {
+            return Translated::OnCodes(Vec::new());
+        }
         let Some(cells) = self.code_cells() else { return Translated::OnValues };
         let test = match &predicate.test {
             Test::Never => return Translated::Never,
@@ -35,6 +40,10 @@ impl Frozen {
         let Some(tests) = test else { return Translated::Never };
         let of = |test| ScanPredicate { attribute: predicate.attribute, cells, test };
         Translated::OnCodes(tests.into_iter().map(of).collect())
+    }
+
+    fn is_small_dictionary(&self) -> bool {
+        self.scheme() == Scheme::Dictionary && self.header.entries * ROWS_AN_ENTRY <= self.header.rows
     }
 
     /// The greatest code that there may be.

@@ -149,6 +149,46 @@ fn predicates_on_codes_hold_where_they_do_on_values() {
     }
 }
 
+/// Counts how often it is computed.
+#[derive(Debug, Default)]
+struct EndsInSeven(std::sync::atomic::AtomicUsize);
+
+impl crate::Computed for EndsInSeven {
+    fn may_hold(&self, text: &str) -> bool {
+        self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        text.ends_with('7')
+    }
+}
+
+#[test]
+fn what_is_computed_is_asked_of_dictionaries_alone_and_once_an_entry() {
+    let rows = if cfg!(miri) { 100 } else { 3000 };
+    for (distinct, is_asked) in [(1, true), (5, true), (rows, false)] {
+        let text = |row: usize| {
+            if row.is_multiple_of(3) { Value::Null } else { Value::str(format!("text {}", row % distinct + 7)) }
+        };
+        let all: Vec<Value> = (0..rows).map(text).collect();
+        let chunk = Chunk::new(rows, vec![column(SqlType::Text, &all)]);
+        for reader in [ChunkReader::frozen(chunk.clone()), ChunkReader::of(chunk)] {
+            let asked = Arc::new(EndsInSeven::default());
+            let predicates = [ScanPredicate::new(0, SqlType::Text, ScanOp::Computed(asked.clone()))].into();
+            let (mut scratch, mut out, mut found) = (Scratch::default(), [0; WINDOW], 0);
+            if let Some(rest) = reader.applicable(&predicates, &mut scratch) {
+                for begin in (0..rows).step_by(WINDOW) {
+                    found += reader.scan(begin..rows.min(begin + WINDOW), &rest, &mut scratch, &mut out);
+                }
+            }
+            let times = asked.0.load(std::sync::atomic::Ordering::Relaxed);
+            let holds = |value: &&Value| matches!(value, Value::Str(text) if text.ends_with('7'));
+            match is_asked && times > 0 {
+                true => assert_eq!((found, times), (all.iter().filter(holds).count(), distinct)),
+                // Nobody has a dictionary.
+                false => assert_eq!((found, times), (rows, 0)),
+            }
+        }
+    }
+}
+
 /// Bounds may be wider than the rows: they have counted NULLs of rows that were given up, and values.
 #[test]
 fn no_null_passes_for_a_value() {

@@ -58,7 +58,7 @@ pub(super) unsafe fn and_words(
                 unsafe { one_sided(words, data, rows, pack, Str::new(text), Ordering::Less, equal) };
             }
         }
-        TextTest::Like { .. } => unreachable!("asked of one row after the other"),
+        TextTest::Like { .. } | TextTest::Computed(_) => unreachable!("asked of one row after the other"),
         TextTest::Prefix(prefix) => {
             let mut bytes = [0u8; 8];
             let mut mask = [0u8; 8];
