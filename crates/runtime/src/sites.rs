@@ -160,6 +160,13 @@ fn call(site: &Site, arguments: &[Value]) -> Result<Value> {
 /// As of [`value_of`].
 unsafe fn plain_cast(worker: &mut Worker, slot: Slot, (from, to): (SqlType, SqlType)) -> Option<Result<Slot>> {
     match (from, to) {
+        (SqlType::Timestamp, SqlType::Text) if let Some((length, write)) = date::timestamp_text(slot.as_i64()) => {
+            let made = worker.written(length, |to| {
+                write(to);
+                Ok(())
+            });
+            Some(made.map(Slot::str))
+        }
         (_, SqlType::Text) if from.physical() != Physical::Str => {
             // SAFETY: as the caller promises.
             let value = unsafe { value_of(slot, from) };

@@ -64,6 +64,14 @@ impl Str {
         self.len() <= Self::INLINE
     }
 
+    /// Whether the bytes are in the header, and each of them is a character: as its words say, which are not written for it.
+    #[inline]
+    pub fn is_inline_ascii(&self) -> bool {
+        const HIGH: u64 = 0x8080_8080_8080_8080;
+        let [first, rest] = self.words();
+        self.is_inline() && ((first >> u32::BITS << u32::BITS) | rest) & HIGH == 0
+    }
+
     /// The bytes in the header, zeros behind the end, if they are there.
     #[inline]
     pub fn inline_bytes(&self) -> Option<[u8; Self::INLINE]> {

@@ -288,6 +288,9 @@ pub extern "C" fn interval_compare(alo: u64, ahi: u64, blo: u64, bhi: u64) -> i3
 /// The words must be a header whose payload is alive.
 pub unsafe extern "C" fn str_length(lo: u64, hi: u64) -> u64 {
     let text = Str::from_words([lo, hi]);
+    if text.is_inline_ascii() {
+        return text.len() as u64;
+    }
     // SAFETY: as the caller promises.
     string::length(unsafe { text.as_str() }) as u64
 }
@@ -307,8 +310,13 @@ pub unsafe extern "C" fn str_integer(lo: u64, hi: u64) -> u64 {
 /// `to` must point to room for a text.
 pub unsafe extern "C" fn short_text(number: i64, form: u32, to: *mut Str) -> u32 {
     let text = ShortForm::numbered(form as u8).text(number);
+    // Word by word, as whoever reads it does.
+    let [first, rest] = text.unwrap_or(Str::EMPTY).words();
     // SAFETY: as the caller promises.
-    unsafe { to.write(text.unwrap_or(Str::EMPTY)) };
+    unsafe {
+        to.cast::<u64>().write(first);
+        to.cast::<u64>().add(1).write(rest);
+    }
     text.is_some().into()
 }
 

@@ -6,6 +6,7 @@
 mod arithmetic;
 mod bucket;
 mod civil;
+mod digits;
 mod field;
 mod format;
 mod from_char;
@@ -25,6 +26,8 @@ pub use arithmetic::{
 };
 pub use bucket::{BUCKET_ORIGIN, date_bin, diff, time_bucket, time_bucket_shifted};
 pub use civil::{Civil, Moment, days_from_civil, days_in_month, is_leap_year, make_date, make_timestamp, plain_date};
+pub(crate) use digits::pair;
+pub use digits::{date_text, timestamp_text};
 pub use field::{
     Field, NO_FIELD, extract_date, extract_interval, extract_timestamp, trunc_date, trunc_interval, trunc_timestamp,
 };

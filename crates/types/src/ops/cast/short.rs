@@ -1,17 +1,7 @@
 //! Texts of numbers and dates that are as short as a string's header.
 
-use crate::ops::date::{Civil, is_infinite_date};
+use crate::ops::date::{date_text, pair};
 use crate::{SqlType, Str};
-
-/// Two digits of each number below 100.
-static PAIRS: [[u8; 2]; 100] = {
-    let (mut pairs, mut n) = ([[0; 2]; 100], 0);
-    while n < 100 {
-        pairs[n] = [b'0' + (n / 10) as u8, b'0' + (n % 10) as u8];
-        n += 1;
-    }
-    pairs
-};
 
 /// Numbers from here on are too long, and so are more digits behind the point.
 const TOO_LONG: u64 = 1_000_000_000_000;
@@ -123,7 +113,7 @@ impl ShortForm {
     pub fn text(self, number: i64) -> Option<Str> {
         match self {
             Self::Number(scale) => of_number(number, scale),
-            Self::Date => i32::try_from(number).ok().and_then(of_date),
+            Self::Date => i32::try_from(number).ok().and_then(date_text),
         }
     }
 }
@@ -145,7 +135,7 @@ impl Backwards {
     /// Two digits.
     #[inline]
     fn pair(&mut self, number: u64) {
-        self.bytes = self.bytes << 16 | u128::from(u16::from_le_bytes(PAIRS[number as usize]));
+        self.bytes = self.bytes << 16 | u128::from(pair(number as u32));
         self.length += 2;
     }
 }
@@ -180,17 +170,6 @@ fn of_number(number: i64, scale: u8) -> Option<Str> {
     let Backwards { bytes, length } = text;
     let words = [u64::from(length) | (bytes as u64) << 32, (bytes >> 32) as u64];
     (length as usize <= Str::INLINE).then(|| Str::from_words(words))
-}
-
-fn of_date(days: i32) -> Option<Str> {
-    let Civil { year, month, day } = Civil::from_days(days);
-    if is_infinite_date(days) || !(1..10_000).contains(&year) {
-        return None;
-    }
-    let [century, year, month, day] = [year as u32 / 100, year as u32 % 100, month, day].map(|n| PAIRS[n as usize]);
-    let [a, b] = century;
-    let ([c, d], [e, f], [g, h]) = (year, month, day);
-    Some(Str::new(&[a, b, c, d, b'-', e, f, b'-', g, h]))
 }
 
 #[cfg(test)]

@@ -2,48 +2,23 @@
 
 use std::fmt::Write;
 
+use super::digits::{DATE, of_clock, of_date, of_moment, pair, push_word};
 use super::zone::{Zone, write_offset};
 use super::{Civil, HOUR, MINUTE, Moment, SECOND, is_infinite, is_infinite_date};
 use crate::Interval;
 
-#[inline]
-fn two(out: &mut String, value: u32) {
-    out.push((b'0' + (value / 10) as u8) as char);
-    out.push((b'0' + (value % 10) as u8) as char);
-}
-
-/// Two digits.
-fn pair(value: u32) -> [u8; 2] {
-    [b'0' + (value / 10) as u8, b'0' + (value % 10) as u8]
-}
-
-fn push(out: &mut String, ascii: &[u8]) {
-    debug_assert!(ascii.is_ascii());
-    // SAFETY: digits and punctuation.
-    out.push_str(unsafe { std::str::from_utf8_unchecked(ascii) });
-}
-
-/// A date whose year has four digits.
-fn civil(year: u32, date: Civil) -> [u8; 10] {
-    let ([a, b], [c, d], [e, f], [g, h]) = (pair(year / 100), pair(year % 100), pair(date.month), pair(date.day));
-    [a, b, c, d, b'-', e, f, b'-', g, h]
-}
-
-fn clock(hour: u32, minute: u32, second: u32) -> [u8; 8] {
-    let ([a, b], [c, d], [e, f]) = (pair(hour), pair(minute), pair(second));
-    [a, b, b':', c, d, b':', e, f]
-}
-
 fn write_civil(out: &mut String, date: Civil) {
     let year = if date.year > 0 { date.year } else { 1 - date.year };
     if year <= 9999 {
-        return push(out, &civil(year as u32, date));
+        let [first, day] = of_date(year as u32, date);
+        push_word(out, first, 8);
+        return push_word(out, day, DATE - 8);
     }
     let _ = write!(out, "{year}");
     out.push('-');
-    two(out, date.month);
+    push_word(out, pair(date.month), 2);
     out.push('-');
-    two(out, date.day);
+    push_word(out, pair(date.day), 2);
 }
 
 fn write_infinity(out: &mut String, is_positive: bool) {
@@ -65,9 +40,11 @@ pub fn write_date(out: &mut String, days: i32) {
 /// Appends `.` and the digits of a fraction of a second without trailing zeros; nothing for 0.
 fn write_fraction(out: &mut String, micros: u32) {
     if micros != 0 {
-        let digits = format!("{micros:06}");
-        out.push('.');
-        out.push_str(digits.trim_end_matches('0'));
+        let digits = pair(micros / 10_000) | pair(micros / 100 % 100) << 16 | pair(micros % 100) << 32;
+        let zeros = u64::from_le_bytes([b'0', b'0', b'0', b'0', b'0', b'0', 0, 0]);
+        // Up to the last digit that is no zero.
+        let count = (u64::BITS - (digits ^ zeros).leading_zeros()).div_ceil(8) as usize;
+        push_word(out, u64::from(b'.') | digits << 8, 1 + count);
     }
 }
 
@@ -100,10 +77,10 @@ pub fn write_timestamptz(out: &mut String, moment: i64, zone: &Zone) {
 
 fn write_moment(out: &mut String, moment: &Moment) {
     if (1..=9999).contains(&moment.date.year) {
-        let mut text = [b' '; 19];
-        text[..10].copy_from_slice(&civil(moment.date.year as u32, moment.date));
-        text[11..].copy_from_slice(&clock(moment.hour, moment.minute, moment.second));
-        push(out, &text);
+        let [first, second, rest] = of_moment(moment);
+        push_word(out, first, 8);
+        push_word(out, second, 8);
+        push_word(out, rest, 3);
         return write_fraction(out, moment.micros);
     }
     write_civil(out, moment.date);
@@ -112,7 +89,7 @@ fn write_moment(out: &mut String, moment: &Moment) {
 }
 
 fn write_clock(out: &mut String, hour: u32, minute: u32, second: u32, micros: u32) {
-    push(out, &clock(hour, minute, second));
+    push_word(out, of_clock(hour, minute, second), 8);
     write_fraction(out, micros);
 }
 

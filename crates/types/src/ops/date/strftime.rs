@@ -5,6 +5,7 @@ use std::fmt::Write;
 use base::{Error, Result, SqlState};
 
 use super::civil::timestamp;
+use super::digits::{pair, push_word};
 use super::to_char::{DAYS, MONTHS};
 use super::{DAY, Field, HOUR, MINUTE, Moment, SECOND, Zone, days_from_civil, extract_date, make_date};
 use crate::ops::error::datetime_out_of_range;
@@ -93,6 +94,11 @@ fn show(out: &mut String, value: i64, pattern: &str, (offset, zone): (&str, &str
 /// Writes a number with so many digits at least.
 fn write_number(out: &mut String, number: i64, width: usize) {
     const MOST: usize = 10;
+    match (width, number) {
+        (2, 0..100) => return push_word(out, pair(number as u32), 2),
+        (4, 0..10_000) => return push_word(out, pair(number as u32 / 100) | pair(number as u32 % 100) << 16, 4),
+        _ => {}
+    }
     if !(0..10i64.pow(MOST as u32 - 1)).contains(&number) {
         let _ = write!(out, "{number:0width$}");
         return;

@@ -9,7 +9,7 @@ mod abbreviations;
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use base::{Error, Result, SqlState};
 use jiff::civil::DateTime;
@@ -50,6 +50,12 @@ impl Zone {
     pub fn utc() -> Self {
         thread_local!(static UTC: Zone = Zone::fixed("UTC".to_owned(), 0));
         UTC.with(Self::clone)
+    }
+
+    /// The same, of everybody: for who only looks at it.
+    pub fn universal() -> &'static Self {
+        static UTC: LazyLock<Zone> = LazyLock::new(|| Zone::fixed("UTC".to_owned(), 0));
+        &UTC
     }
 
     fn fixed(name: String, seconds: i32) -> Self {
