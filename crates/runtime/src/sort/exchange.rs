@@ -24,7 +24,7 @@ use super::lock;
 use super::order::{Field, Order};
 use super::output::Output;
 use super::radix::Sorter;
-use super::separators::Separators;
+use super::separators::{Separators, Side};
 use super::tail::{Nothing, Tail};
 use super::ties::Ties;
 use crate::rows::Segment;
@@ -108,7 +108,8 @@ struct Exchange<const W: usize, T: Tail> {
     dealing: Box<[Mutex<Option<Dealing<W, T>>>]>,
     dealt: Box<[OnceLock<Vec<u32>>]>,
     sorting: Box<[Mutex<Option<Sorting<W, T>>>]>,
-    /// Items of each range, and the ranges whose items are kept.
+    /// Items of each range, and the ranges whose items are kept: of those before and behind these, some may be counted for the first
+    /// range, and for the last.
     counts: Box<[AtomicUsize]>,
     keep: Range<usize>,
 }
@@ -218,16 +219,28 @@ impl<const W: usize, T: Tail> Exchange<W, T> {
         if self.keeps_all() {
             dealing.ranges.extend(dealing.items[first..].iter().map(|item| range_of(item) as u16));
         } else {
-            let mut kept = first;
+            let beyond = self.separators.beyond(&self.keep);
+            let (mut kept, mut before, mut behind) = (first, 0, 0);
             for at in first..dealing.items.len() {
-                let range = range_of(&dealing.items[at]);
-                if self.keep.contains(&range) {
-                    dealing.items[kept] = dealing.items[at];
-                    dealing.ranges.push(range as u16);
-                    kept += 1;
+                let item = dealing.items[at];
+                // Most are, and nobody asks in which range.
+                match beyond.side(&item.words) {
+                    Side::Before => before += 1,
+                    Side::Behind => behind += 1,
+                    Side::Perhaps => {
+                        let range = range_of(&item);
+                        if self.keep.contains(&range) {
+                            dealing.items[kept] = item;
+                            dealing.ranges.push(range as u16);
+                            kept += 1;
+                        }
+                    }
                 }
             }
             dealing.items.truncate(kept);
+            let last = dealing.counts.len() - 1;
+            dealing.counts[0] += before;
+            dealing.counts[last] += behind;
         }
         dealing.rows += rows.len();
         *steps = steps.saturating_sub(rows.len() as u64);

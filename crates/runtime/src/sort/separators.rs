@@ -46,6 +46,34 @@ struct Bucket {
     table: u32,
 }
 
+/// The separators before and behind some ranges, if there are such: what is less than the one, or greater than the other, is in none
+/// of these.
+pub(super) struct Beyond<const W: usize> {
+    first: Option<[u64; W]>,
+    last: Option<[u64; W]>,
+}
+
+/// Where words lie, beside some ranges.
+pub(super) enum Side {
+    Before,
+    Behind,
+    /// In one of them, perhaps.
+    Perhaps,
+}
+
+impl<const W: usize> Beyond<W> {
+    #[inline(always)]
+    pub(super) fn side(&self, words: &[u64; W]) -> Side {
+        if self.first.as_ref().is_some_and(|first| is_less(words, first)) {
+            Side::Before
+        } else if self.last.as_ref().is_some_and(|last| is_less(last, words)) {
+            Side::Behind
+        } else {
+            Side::Perhaps
+        }
+    }
+}
+
 impl<const W: usize, T: Tail> Separators<W, T> {
     /// Of items in order, at most 65,535.
     pub(super) fn new(items: Vec<Item<W, T>>) -> Self {
@@ -87,6 +115,13 @@ impl<const W: usize, T: Tail> Separators<W, T> {
             }
             table = &self.tables[bucket.table as usize - 1];
         }
+    }
+
+    /// What lies before and behind some ranges between them.
+    pub(super) fn beyond(&self, ranges: &Range<usize>) -> Beyond<W> {
+        let words = |at: usize| self.items.get(at).map(|item| item.words);
+        // As many separators are less as ranges lie before.
+        Beyond { first: ranges.start.checked_sub(1).and_then(words), last: ranges.end.checked_sub(1).and_then(words) }
     }
 
     /// Whether some are equal, by their words.

@@ -141,10 +141,14 @@ unsafe fn and_words(
             // SAFETY: as above.
             unsafe {
                 let data = column.data.cast::<T>().add(begin);
-                each_word(words, data, rows, pack, |v: &T| {
+                if keys.len() <= 2 {
+                    each_word(words, data, rows, pack, |v: &T| (v.key() == a) | (v.key() == b));
+                } else {
+                    each_word(words, data, rows, pack, |v: &T| {
                     let k = v.key();
                     (k == a) | (k == b) | (k == c) | (k == d) | (k == e) | (k == f)
-                });
+                    });
+                }
             }
         }, unreachable!("strings have no keys")),
         // SAFETY: as above.
