@@ -7,11 +7,11 @@
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use base::traffic::Traffic;
-use base::{Budget, Error, SqlState};
+use base::{Budget, Error, Latch, SqlState};
 use scheduler::{JobHandle, StageReport};
 
 use crate::settings::Setting;
@@ -26,9 +26,9 @@ const MUCH: usize = 8 << 20;
 /// The statements of a database.
 pub(crate) struct Activity {
     /// In no order.
-    running: Mutex<Vec<Arc<Statement>>>,
+    running: Latch<Vec<Arc<Statement>>>,
     /// The oldest first.
-    ended: Mutex<VecDeque<Arc<Statement>>>,
+    ended: Latch<VecDeque<Arc<Statement>>>,
     /// How many of these are kept.
     most_ended: AtomicUsize,
     statements: AtomicU64,
@@ -55,7 +55,7 @@ pub(crate) struct Statement {
     rows: AtomicU64,
     /// The greatest part of the work that anybody was told was done, by its bits.
     furthest: AtomicU64,
-    holds: Mutex<Holds>,
+    holds: Latch<Holds>,
     end: OnceLock<End>,
 }
 
@@ -175,10 +175,6 @@ pub(crate) struct Phases {
     pub execution: Option<Duration>,
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// What is kept of a statement's text.
 pub(crate) fn cut(sql: &str) -> Arc<str> {
     sql[..sql.floor_char_boundary(MOST_TEXT)].into()
@@ -188,8 +184,8 @@ impl Activity {
     /// Of a database that begins, which remembers so many statements.
     pub fn new(most_ended: usize) -> Self {
         Self {
-            running: Mutex::default(),
-            ended: Mutex::default(),
+            running: Latch::default(),
+            ended: Latch::default(),
             most_ended: AtomicUsize::new(most_ended),
             statements: AtomicU64::new(0),
             sessions: AtomicU64::new(0),
@@ -205,20 +201,20 @@ impl Activity {
     pub fn begin(self: &Arc<Self>, session: u64, text: Arc<str>, trace: Option<Arc<Trace>>) -> Open {
         let number = self.statements.fetch_add(1, Relaxed) + 1;
         let statement = Arc::new(Statement::new(number, session, text, trace));
-        lock(&self.running).push(statement.clone());
+        self.running.lock().push(statement.clone());
         Open { statement, activity: self.clone() }
     }
 
     /// The statements that run, in the order in which they began.
     pub fn running(&self) -> Vec<Arc<Statement>> {
-        let mut running = lock(&self.running).clone();
+        let mut running = self.running.lock().clone();
         running.sort_by_key(|statement| statement.number);
         running
     }
 
     /// Statements that have ended, in the order in which they did.
     pub fn ended(&self) -> Vec<Arc<Statement>> {
-        lock(&self.ended).iter().cloned().collect()
+        self.ended.lock().iter().cloned().collect()
     }
 
     /// How many ended statements are kept.
@@ -229,19 +225,19 @@ impl Activity {
     /// Keeps so many ended statements from now on.
     pub fn set_most_ended(&self, most: usize) {
         self.most_ended.store(most, Relaxed);
-        let mut ended = lock(&self.ended);
+        let mut ended = self.ended.lock();
         let surplus = ended.len().saturating_sub(most);
         ended.drain(..surplus);
         ended.shrink_to_fit();
     }
 
     fn end(&self, statement: &Arc<Statement>) {
-        let mut running = lock(&self.running);
+        let mut running = self.running.lock();
         let place = running.iter().position(|other| Arc::ptr_eq(other, statement));
         let last = place.map(|place| running.swap_remove(place));
         drop(running);
         let most = self.most_ended();
-        let mut ended = lock(&self.ended);
+        let mut ended = self.ended.lock();
         let oldest = if ended.len() >= most { ended.pop_front() } else { None };
         if most > 0 {
             ended.extend(last);
@@ -271,7 +267,7 @@ impl Statement {
             ran_here: Moment::default(),
             rows: AtomicU64::new(0),
             furthest: AtomicU64::new(0),
-            holds: Mutex::new(Holds { trace, ..Holds::default() }),
+            holds: Latch::new(Holds { trace, ..Holds::default() }),
             end: OnceLock::new(),
         }
     }
@@ -318,34 +314,34 @@ impl Statement {
     /// What it makes is charged to this.
     pub fn charges(&self, budget: &Budget) {
         if self.end.get().is_none() {
-            lock(&self.holds).budgets.push(budget.clone());
+            self.holds.lock().budgets.push(budget.clone());
         }
     }
 
     /// It has given a job to the scheduler.
     pub fn runs(&self, job: &JobHandle) {
         self.compiled();
-        lock(&self.holds).job = Some(job.clone());
+        self.holds.lock().job = Some(job.clone());
     }
 
     /// The morsels of its jobs from now on are to be drawn.
     pub fn picture(&self) {
-        lock(&self.holds).pictured = true;
+        self.holds.lock().pictured = true;
     }
 
     pub fn is_pictured(&self) -> bool {
-        lock(&self.holds).pictured
+        self.holds.lock().pictured
     }
 
     /// Who has recorded its jobs so far.
     pub fn recorders(&self) -> Vec<Arc<Recorder>> {
-        lock(&self.holds).recorders.clone()
+        self.holds.lock().recorders.clone()
     }
 
     /// A job of it is recorded.
     pub fn is_recorded_by(&self, recorder: Arc<Recorder>) {
         if self.end.get().is_none() {
-            lock(&self.holds).recorders.push(recorder);
+            self.holds.lock().recorders.push(recorder);
         }
     }
 
@@ -372,13 +368,13 @@ impl Statement {
     pub fn memory(&self) -> (usize, usize) {
         match self.end.get() {
             Some(end) => (0, end.peak_memory),
-            None => lock(&self.holds).memory(),
+            None => self.holds.lock().memory(),
         }
     }
 
     /// Bytes that are charged to it now, by operator.
     pub fn holders(&self) -> Vec<(&'static str, usize)> {
-        let budgets = lock(&self.holds).budgets.clone();
+        let budgets = self.holds.lock().budgets.clone();
         let mut sums: Vec<(&'static str, usize)> = Vec::new();
         for (operator, bytes) in budgets.iter().flat_map(Budget::holders) {
             match sums.iter_mut().find(|(known, _)| *known == operator) {
@@ -391,7 +387,7 @@ impl Statement {
 
     /// The scheduler's number of the job that it has given it last.
     pub fn job_number(&self) -> Option<u64> {
-        lock(&self.holds).job.as_ref().map(JobHandle::number)
+        self.holds.lock().job.as_ref().map(JobHandle::number)
     }
 
     /// How long its phases took so far.
@@ -412,13 +408,13 @@ impl Statement {
         if let Some(end) = self.end.get() {
             return end.work.as_deref().copied().unwrap_or_else(|| self.work_of(None, end.after));
         }
-        let job = lock(&self.holds).job.clone();
+        let job = self.holds.lock().job.clone();
         self.work_of(job.as_ref(), self.begin.elapsed())
     }
 
     /// Its pipelines, while it runs.
     pub fn pipelines(&self) -> Vec<StageReport> {
-        let job = lock(&self.holds).job.clone();
+        let job = self.holds.lock().job.clone();
         job.map_or_else(Vec::new, |job| job.report())
     }
 
@@ -519,7 +515,7 @@ impl Open {
             return;
         }
         let after = statement.begin.elapsed();
-        let holds = std::mem::take(&mut *lock(&statement.holds));
+        let holds = std::mem::take(&mut *statement.holds.lock());
         let work = holds.job.as_ref().map(|job| Box::new(statement.work_of(Some(job), after)));
         let peak_memory = holds.memory().1;
         if peak_memory >= MUCH {

@@ -4,9 +4,9 @@
 //! run or not, and however many statements it has.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
-use base::{CancelToken, Result};
+use base::{CancelToken, Latch, LatchGuard, Result};
 use scheduler::JobHandle;
 
 use crate::progress::Progress;
@@ -14,7 +14,7 @@ use crate::timeouts::Deadline;
 
 /// A call of a session by a client. Lives as long as somebody may want to stop what it began.
 #[derive(Clone, Default)]
-pub struct Call(Arc<Mutex<State>>);
+pub struct Call(Arc<Latch<State>>);
 
 #[derive(Default)]
 struct State {
@@ -88,20 +88,20 @@ impl Call {
         self.lock().job = Some((job.clone(), counts_rows));
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> LatchGuard<'_, State> {
+        self.0.lock()
     }
 }
 
 /// A call as its deadline knows it.
-pub(crate) struct WeakCall(Weak<Mutex<State>>);
+pub(crate) struct WeakCall(Weak<Latch<State>>);
 
 impl WeakCall {
     /// The time of the statement with that token is over.
     pub fn time_out(&self, token: &CancelToken) {
         token.time_out();
         let job = self.0.upgrade().and_then(|state| {
-            let state = state.lock().unwrap_or_else(PoisonError::into_inner);
+            let state = state.lock();
             state.job.clone().filter(|_| state.token.is(token))
         });
         settle(job);
@@ -117,7 +117,7 @@ fn settle(job: Option<(JobHandle, bool)>) {
 
 /// Another thread's handle on what clients have asked of a session.
 #[derive(Clone, Default)]
-pub struct Interrupt(Arc<Mutex<Vec<Weak<Mutex<State>>>>>);
+pub struct Interrupt(Arc<Latch<Vec<Weak<Latch<State>>>>>);
 
 impl fmt::Debug for Interrupt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -140,8 +140,8 @@ impl Interrupt {
         self.lock().iter().filter_map(Weak::upgrade).for_each(|call| Call(call).interrupt());
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Weak<Mutex<State>>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> LatchGuard<'_, Vec<Weak<Latch<State>>>> {
+        self.0.lock()
     }
 }
 

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering, fence};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
-use base::{Error, SqlState};
+use base::{Error, Latch, SqlState};
 use smallvec::SmallVec;
 
 use crate::bits::Bits;
@@ -92,17 +92,12 @@ pub(crate) enum Asked {
 #[derive(Debug, Default)]
 pub struct Stamp {
     commit: AtomicU64,
-    ending: Mutex<Ending>,
+    /// How many wait for the end: to wake nobody takes no lock.
+    waiting: AtomicUsize,
+    asleep: Mutex<()>,
     end: Condvar,
     /// The transaction that this one waits for.
     waits_for: Mutex<Option<Arc<Stamp>>>,
-}
-
-/// Whether a transaction has ended, and how many wait for that: to wake nobody takes a system call, too.
-#[derive(Debug, Default)]
-struct Ending {
-    ended: bool,
-    waiting: usize,
 }
 
 impl Stamp {
@@ -130,22 +125,23 @@ impl Stamp {
     }
 
     fn end(&self, number: u64) {
-        self.commit.store(number, Ordering::Release);
-        let mut ending = lock(&self.ending);
-        ending.ended = true;
-        if ending.waiting > 0 {
+        self.commit.store(number, Ordering::SeqCst);
+        // Either somebody who waits sees the end, or is seen.
+        if self.waiting.load(Ordering::SeqCst) > 0 {
+            drop(lock(&self.asleep));
             self.end.notify_all();
         }
     }
 
     /// Waits at most so long until the transaction has ended; true if it has.
     pub fn wait(&self, most: Duration) -> bool {
-        let mut ending = lock(&self.ending);
-        ending.waiting += 1;
-        let (mut ending, _) =
-            self.end.wait_timeout_while(ending, most, |ending| !ending.ended).unwrap_or_else(PoisonError::into_inner);
-        ending.waiting -= 1;
-        ending.ended
+        self.waiting.fetch_add(1, Ordering::SeqCst);
+        let has_ended = || self.commit.load(Ordering::SeqCst) != RUNNING;
+        let asleep = lock(&self.asleep);
+        let woken = self.end.wait_timeout_while(asleep, most, |()| !has_ended());
+        drop(woken.unwrap_or_else(PoisonError::into_inner));
+        self.waiting.fetch_sub(1, Ordering::SeqCst);
+        has_ended()
     }
 
     /// `this` waits for `other` from now on, unless that waits, directly or not, for `this`: then false.
@@ -176,7 +172,7 @@ pub struct Clock {
     /// The last commit that readers may see.
     last: AtomicU64,
     /// How many views there are of each moment that has some, in order: few at any time.
-    views: Mutex<Vec<(u64, usize)>>,
+    views: Latch<Vec<(u64, usize)>>,
     /// Held while a commit takes effect.
     commits: Mutex<Recent>,
     /// Transactions that will ask what others have written since they began.
@@ -198,7 +194,7 @@ pub(crate) struct Recent {
 impl Clock {
     /// A view of all that is committed now.
     pub fn view(self: &Arc<Self>) -> View {
-        let mut views = lock(&self.views);
+        let mut views = self.views.lock();
         let timestamp = self.last.load(Ordering::Acquire);
         match views.last_mut() {
             Some((at, count)) if *at == timestamp => *count += 1,
@@ -211,14 +207,14 @@ impl Clock {
 
     /// No view is older than this moment.
     pub(crate) fn oldest(&self) -> u64 {
-        let views = lock(&self.views);
+        let views = self.views.lock();
         let last = self.last.load(Ordering::Acquire);
         views.first().map_or(last, |(oldest, _)| *oldest).min(last)
     }
 
     /// The moments that somebody sees, the last one among them.
     pub(crate) fn moments(&self) -> Vec<u64> {
-        let views = lock(&self.views);
+        let views = self.views.lock();
         let last = self.last.load(Ordering::Acquire);
         let seen = views.iter().map(|(moment, _)| *moment);
         seen.chain(views.last().is_none_or(|(moment, _)| *moment != last).then_some(last)).collect()
@@ -359,7 +355,7 @@ impl Registered {
         if !std::mem::replace(&mut self.keeps, false) {
             return;
         }
-        let mut views = lock(&self.clock.views);
+        let mut views = self.clock.views.lock();
         if let Ok(at) = views.binary_search_by_key(&self.timestamp, |(moment, _)| *moment) {
             views[at].1 -= 1;
             if views[at].1 == 0 {

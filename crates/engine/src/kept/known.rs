@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use base::Latch;
 use sql::Template;
 use types::{SqlType, Value};
 
@@ -20,13 +21,13 @@ pub(crate) struct KnownText {
     shown: Arc<str>,
     template: Option<Template>,
     /// The plan by which it ran last.
-    recent: Mutex<Option<Arc<Kept>>>,
+    recent: Latch<Option<Arc<Kept>>>,
 }
 
 impl KnownText {
     /// A text; without a template there are no kept plans for it.
     pub fn new(sql: String, template: Option<Template>) -> Self {
-        Self { shown: cut(&sql), sql, template, recent: Mutex::default() }
+        Self { shown: cut(&sql), sql, template, recent: Latch::default() }
     }
 
     pub fn sql(&self) -> &str {
@@ -43,12 +44,14 @@ impl KnownText {
 
     /// The plan by which it ran last.
     pub fn recent(&self) -> Option<Arc<Kept>> {
-        self.recent.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.recent.lock().clone()
     }
 
     /// It runs by this plan.
     pub fn runs_by(&self, kept: &Arc<Kept>) {
-        *self.recent.lock().unwrap_or_else(PoisonError::into_inner) = Some(kept.clone());
+        let before = self.recent.lock().replace(kept.clone());
+        // Outside of the latch.
+        drop(before);
     }
 }
 

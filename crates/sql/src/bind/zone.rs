@@ -18,7 +18,7 @@ thread_local! {
     /// In which order texts have the numbers of dates.
     static ORDER: Cell<DateOrder> = const { Cell::new(DateOrder::Mdy) };
     /// Of the statement that this thread binds.
-    static SESSION: RefCell<Zone> = RefCell::new(Zone::utc());
+    static SESSION: RefCell<Zone> = const { RefCell::new(Zone::utc()) };
     /// What time it is for that statement.
     static NOW: Cell<Option<i64>> = const { Cell::new(None) };
     /// Whether a literal has asked for it.

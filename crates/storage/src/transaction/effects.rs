@@ -9,7 +9,6 @@ use types::{Chunk, Value};
 use super::{Reads, Transaction};
 use crate::RowId;
 use crate::index::RowIndex;
-use crate::lock::lock;
 use crate::relation::{Relation, Snapshot};
 
 /// Rows of a relation that a statement has changed.
@@ -71,7 +70,7 @@ impl Transaction {
         }
         let reads = Arc::new(Reads::default());
         let outer = self.dependent.lock().replace(reads.clone());
-        let moment = lock(&self.moment).clone();
+        let moment = self.moment.lock().clone();
         let result = read();
         *self.dependent.lock() = outer;
         if !reads.is_empty() {

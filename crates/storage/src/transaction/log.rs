@@ -2,11 +2,11 @@
 
 use std::borrow::Borrow;
 use std::cell::RefCell;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
 use base::helpers::Helpers;
-use base::{Budget, Error, Result};
+use base::{Budget, Error, Latch, Result};
 use types::{Chunk, Column, ColumnBuilder, Value};
 
 use super::done::Done;
@@ -17,7 +17,7 @@ use crate::clock::{Clock, Conflict, Left, Recent, Stamp, Validates, View};
 use crate::index::{IndexDefinition, RowIndex};
 use crate::lock::{Seldom, lock};
 use crate::published::pin;
-use crate::relation::{Append, FoundRow, Refused, Relation, Snapshot, Strength, WindowRows};
+use crate::relation::{Append, Commit, FoundRow, Refused, Relation, Snapshot, Strength, WindowRows};
 use crate::sidecar::NewValues;
 use crate::values::Values;
 use crate::{Attribute, RowId, WINDOW};
@@ -27,7 +27,7 @@ use crate::{Attribute, RowId, WINDOW};
 pub struct Transaction {
     clock: Arc<Clock>,
     pub(super) stamp: Arc<Stamp>,
-    pub(super) moment: Mutex<View>,
+    pub(super) moment: Latch<View>,
     /// Of the statement that runs, from 1 on.
     statement: AtomicU32,
     /// What validation compares with others' writes; none: a snapshot is enough.
@@ -37,10 +37,12 @@ pub struct Transaction {
     pub(super) dependent: Seldom<Option<Arc<Reads>>>,
     pub(super) effects: Seldom<Vec<Effect>>,
     /// As long as it has not ended: whatever its level is, it may be validated.
-    validates: Mutex<Option<Validates>>,
+    validates: Latch<Option<Validates>>,
     pub(super) done: Mutex<Vec<Done>>,
+    /// Whether some of that is rows.
+    pub(super) has_inserted: AtomicBool,
     /// For statements that look at single rows.
-    pub(super) seen: Mutex<Seen>,
+    pub(super) seen: Latch<Seen>,
     /// Indexes that it has made.
     made: Seldom<Vec<Arc<RowIndex>>>,
     /// The relations that nobody else may change.
@@ -77,15 +79,16 @@ impl Transaction {
         Self {
             clock: clock.clone(),
             stamp: Arc::default(),
-            validates: Mutex::new(validates),
-            moment: Mutex::new(clock.view()),
+            validates: Latch::new(validates),
+            moment: Latch::new(clock.view()),
             statement: AtomicU32::new(1),
             reads: serializable.then(Arc::default),
             dependencies: Seldom::default(),
             dependent: Seldom::default(),
             effects: Seldom::default(),
             done: Mutex::default(),
-            seen: Mutex::default(),
+            has_inserted: AtomicBool::new(false),
+            seen: Latch::default(),
             made: Seldom::default(),
             claims: Seldom::default(),
             wanted: Seldom::default(),
@@ -96,7 +99,7 @@ impl Transaction {
 
     /// What the statement that runs sees.
     pub fn view(&self) -> View {
-        lock(&self.moment).of_statement(&self.stamp, self.statement.load(Ordering::Relaxed))
+        self.moment.lock().of_statement(&self.stamp, self.statement.load(Ordering::Relaxed))
     }
 
     /// A statement begins that sees what earlier ones have done. Returns its number.
@@ -111,7 +114,7 @@ impl Transaction {
 
     /// It sees what is committed now, from now on.
     pub fn refresh(&self) {
-        *lock(&self.moment) = self.clock.view();
+        *self.moment.lock() = self.clock.view();
         self.forget_seen();
     }
 
@@ -179,7 +182,7 @@ impl Transaction {
     /// does anybody who began before. If the rows are written anew, as another relation, nobody does so ever after. Error 40001
     /// if others have changed rows since its moment, or do the same.
     pub fn claim(&self, relation: &Arc<Relation>, by: Option<&Arc<Relation>>) -> Result<()> {
-        let moment = lock(&self.moment).clone();
+        let moment = self.moment.lock().clone();
         let claimed = self.clock.between_commits(|recent| {
             let is_changed = recent.written_since(&moment).any(|written| written.relation == relation.number());
             if is_changed { Err(Conflict::Newer) } else { relation.claim(&self.stamp, by.is_some(), &moment) }
@@ -210,7 +213,7 @@ impl Transaction {
         let claimed = self.clock.between_commits(|_| {
             let now = self.clock.view();
             relation.claim(&self.stamp, replaced, &now)?;
-            *lock(&self.moment) = now;
+            *self.moment.lock() = now;
             Ok::<(), Conflict>(())
         });
         self.forget_seen();
@@ -237,13 +240,18 @@ impl Transaction {
         conflict.error()
     }
 
+    fn begin_insert(&self, relation: &Arc<Relation>, moment: &View) -> Commit {
+        self.has_inserted.store(true, Ordering::Relaxed);
+        relation.begin_commit_at(moment)
+    }
+
     /// Inserts what was appended. Returns how many rows that is. After an error the statement has to be rolled back.
     pub fn insert(&self, append: &Append) -> Result<usize> {
-        let moment = lock(&self.moment).clone();
+        let moment = self.moment.lock().clone();
         let relation = append.relation();
         let mut placed = Vec::new();
         let rows = self.with(relation, |done| {
-            let inserted = done.inserted.get_or_insert_with(|| relation.begin_commit_at(&moment));
+            let inserted = done.inserted.get_or_insert_with(|| self.begin_insert(relation, &moment));
             let rows = inserted.add(append, &self.stamp, self.statement())?;
             if relation.effects_are_noted() {
                 placed = inserted.placed_by(self.statement());
@@ -264,7 +272,11 @@ impl Transaction {
     ) -> Result<()> {
         relation.check_row_nulls(row)?;
         let done = self.with(relation, |done| {
-            let inserted = done.inserted.get_or_insert_with(|| relation.begin_commit_at(&lock(&self.moment).clone()));
+            let begin = || {
+                let moment = self.moment.lock().clone();
+                self.begin_insert(relation, &moment)
+            };
+            let inserted = done.inserted.get_or_insert_with(begin);
             inserted.add_row(row, &self.stamp, self.statement())
         })?;
         if done {
@@ -451,7 +463,7 @@ impl Transaction {
     /// Takes back what statements from number `first` on have done.
     pub fn roll_back_to(&self, first: u32) -> Result<()> {
         // Nothing takes this back but the end of the transaction.
-        let view = lock(&self.moment).of_statement(&self.stamp, 0);
+        let view = self.moment.lock().of_statement(&self.stamp, 0);
         self.unclaim(first);
         self.unlock(first);
         for done in &mut *lock(&self.done) {
@@ -479,16 +491,18 @@ impl Transaction {
         // A claim takes effect at a moment of its own.
         if done.is_empty() && self.claims.used().is_none_or(|claims| claims.is_empty()) {
             made.iter().for_each(|index| index.complete(self.clock.view().timestamp()));
-            lock(&self.validates).take();
+            self.validates.lock().take();
             self.stamp.end_without_changes(&self.clock);
             self.unlock(0);
             return Ok(Vec::new());
         }
-        let looked = self.reads.as_ref().map_or(Ok(0), |reads| validate::look(&self.clock, &self.view(), reads));
+        let own = self.view();
+        let looked = self.reads.as_ref().map_or(Ok(0), |reads| validate::look(&self.clock, &own, reads));
         let dependencies = self.dependencies.used().map_or_else(Vec::new, |mut all| std::mem::take(&mut *all));
         let done = RefCell::new(done);
         let check = |recent: &Recent| {
-            let own = self.view();
+            // Gone when it is over: nothing is kept for it.
+            let own = own;
             let unclaimed = |done: &Done| done.relation.check_unclaimed(Some(&own));
             done.borrow().iter().try_for_each(unclaimed).map_err(|conflict| self.collided(conflict))?;
             dependencies.iter().try_for_each(|(moment, reads)| {
@@ -505,7 +519,7 @@ impl Transaction {
         let left = |asked| {
             // It reads nothing any more: what it leaves behind may go with it, if nobody else does.
             self.forget_seen();
-            lock(&self.moment).give_up();
+            self.moment.lock().give_up();
             let (mut written, mut garbage) = (Vec::new(), Left::new());
             for done in &mut *done.borrow_mut() {
                 done.write(asked, &mut written);
@@ -518,7 +532,7 @@ impl Transaction {
         match result {
             Ok(()) => {
                 self.unlock(0);
-                lock(&self.validates).take();
+                self.validates.lock().take();
                 Ok(done.into_iter().map(|done| done.relation).collect())
             }
             Err(error) => {
@@ -531,7 +545,7 @@ impl Transaction {
 
     /// Takes back all that it has done; it cannot commit any more.
     pub fn roll_back(&self) {
-        lock(&self.validates).take();
+        self.validates.lock().take();
         self.undo();
         if self.stamp.committed().is_none() {
             self.stamp.abort();

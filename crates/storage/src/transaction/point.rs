@@ -1,11 +1,13 @@
 //! Statements that look at single rows. What one of them needs to see these is there for the next: nothing is registered, locked or
 //! counted a statement that the transaction as a whole has.
 
-use std::sync::{Arc, MutexGuard, Weak};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Weak};
 
-use base::Result;
+use base::{LatchGuard, Result};
 use types::Value;
 
+use super::done::Done;
 use super::log::Transaction;
 use super::seen::Seen;
 use crate::clock::View;
@@ -17,7 +19,7 @@ use crate::relation::{FoundRow, Relation};
 /// A relation, for a statement that looks at single rows of it.
 pub struct Point<'t> {
     transaction: &'t Transaction,
-    seen: MutexGuard<'t, Seen>,
+    seen: LatchGuard<'t, Seen>,
     /// Which of the relations.
     number: usize,
     guard: Guard,
@@ -28,10 +30,11 @@ impl Transaction {
     /// own: a [`snapshot`](Self::snapshot) has these.
     pub fn point(&self, relation: &Weak<Relation>) -> Option<Point<'_>> {
         let is_it = |known: &Arc<Relation>| std::ptr::eq(Arc::as_ptr(known), relation.as_ptr());
-        if lock(&self.done).iter().any(|done| done.inserted.is_some() && is_it(&done.relation)) {
+        let is_own = |done: &Done| done.inserted.is_some() && is_it(&done.relation);
+        if self.has_inserted.load(Ordering::Relaxed) && lock(&self.done).iter().any(is_own) {
             return None;
         }
-        let mut seen = lock(&self.seen);
+        let mut seen = self.seen.lock();
         match &mut seen.view {
             Some(view) => view.goes_to(self.statement()),
             none => *none = Some(self.view()),
@@ -51,7 +54,7 @@ impl Transaction {
 
     /// Its moment is another one, or none.
     pub(super) fn forget_seen(&self) {
-        *lock(&self.seen) = Seen::default();
+        *self.seen.lock() = Seen::default();
     }
 }
 

@@ -71,7 +71,7 @@ pub fn depends_on_zone(from: SqlType, to: SqlType) -> bool {
 /// assert_eq!(error.to_string(), "22P02: invalid input syntax for type integer: \"abc\"");
 /// ```
 pub fn cast_value(value: &Value, from: SqlType, to: SqlType) -> Result<Value> {
-    convert(value, from, to, TooLong::Cut, Zone::universal())
+    convert(value, from, to, TooLong::Cut, &Zone::utc())
 }
 
 /// `TRY_CAST(value AS to)`: NULL where there is no such value; of JSON, in the place of each part that is none of its type.
@@ -90,7 +90,7 @@ pub fn cast_value_in(value: &Value, from: SqlType, to: SqlType, zone: &Zone) -> 
 
 /// The value as it is stored in a column of type `to`: like [`cast_value`], but long strings are refused.
 pub fn assign_value(value: &Value, from: SqlType, to: SqlType) -> Result<Value> {
-    convert(value, from, to, TooLong::Refuse, Zone::universal())
+    convert(value, from, to, TooLong::Refuse, &Zone::utc())
 }
 
 /// As [`assign_value`], in a zone.

