@@ -9,8 +9,12 @@ use plan::{AggregateCall, ColumnId, Expr, Node, Op};
 use types::SqlType;
 
 use super::cost::{self, Costs};
-use super::{EagerGroups, Rewriting};
+use super::{EagerGroups, Rewriting, When};
 use crate::rewrite::take;
+
+/// More rows than these that differ are not found in less time than most functions take: fewer are known by their codes, and lie in
+/// the first cache.
+const MOST: f64 = 4096.0;
 
 impl EagerGroups {
     /// Whether a grouping is of so many rows that these may be made distinct before, and none of its aggregates counts them.
@@ -56,6 +60,9 @@ impl Rewriting<'_> {
         }
         let distinct = columns.iter().map(|&column| self.estimator.distinct_at(column, input.rows));
         let groups = distinct.product::<f64>().clamp(1.0, input.rows.max(1.0));
+        if groups > MOST && self.pass.0 == When::Worthwhile {
+            return None;
+        }
         let costs = Costs::new(input.rows, each);
         costs.saved(input.rows, groups, cost::of_group(&types, groups), self.pass.0).map(|_| groups)
     }
