@@ -2,7 +2,7 @@
 //! `SELECT a, count(*) FROM t GROUP BY a LIMIT 10` makes ten groups of a million, and the rows of these are what a semi join with ten
 //! keys leaves of the table.
 //!
-//! It is done for rows that come straight from a table, as they are read twice (the first time as far as there are new keys), where
+//! It is done for rows that come straight from a table of the database, as they are read twice (the first time as far as there are new keys), where
 //! groups are expected to be many more than those that are asked for.
 //!
 //! Invariant: each group that leaves has all of its rows. Nothing that is evaluated for the other rows can fail, nor is another value
@@ -47,7 +47,7 @@ impl FirstGroups {
         if let Op::Aggregate { input, groups: keys, aggregates } = &mut below.op
             && !keys.is_empty()
             && (self.0 == When::Always || groups >= LEAST.max(TIMES * most as f64))
-            && is_of_table(input)
+            && is_of_table(plan, input)
             && keys.iter().map(|(_, key)| key).all(|key| key.sql_type.equality_is_identity() && is_steady(key))
             && aggregates.iter().flat_map(|(_, call)| call.expressions()).all(|expr| is_steady(expr) && is_sure(expr))
         {
@@ -58,13 +58,15 @@ impl FirstGroups {
     }
 }
 
-/// Whether rows come straight from a table, and would be the same if they were read again.
-fn is_of_table(node: &Node) -> bool {
-    match &node.op {
-        Op::Scan { .. } => node.expressions().all(is_steady),
-        Op::Filter { input, .. } | Op::Map { input, .. } => node.expressions().all(is_steady) && is_of_table(input),
+/// Whether rows come straight from a table of the database, and would be the same if they were read again: what a file gives may come
+/// only once.
+fn is_of_table(plan: &Plan, node: &Node) -> bool {
+    let is_of_table = match &node.op {
+        Op::Scan { table, .. } => plan.tables[*table].statistics.identity().is_some(),
+        Op::Filter { input, .. } | Op::Map { input, .. } => is_of_table(plan, input),
         _ => false,
-    }
+    };
+    is_of_table && node.expressions().all(is_steady)
 }
 
 fn is_steady(expr: &Expr) -> bool {
