@@ -5,7 +5,8 @@
 //!
 //! `SELECT i_brand, sum(price) FROM sales JOIN item ... GROUP BY i_brand` joins a row for each item with its sum, and not each
 //! sale: what it saves are lookups and groups by texts. `GROUP BY strftime(day, '%Y-%m')` is the same without a join: the rows are
-//! grouped by their days, and the months of these are grouped again.
+//! grouped by their days, and the months of these are grouped again. Where it does not matter how often a row is there, as to `max`, rows
+//! are made distinct instead ([`duplicates`]).
 //!
 //! Invariant: results and errors are those of the plan before. Only aggregates whose groups add up exactly are taken apart
 //! ([`parts`]), what is evaluated below a join cannot fail ([`sure`]), and keys are of types whose equal values are the same.

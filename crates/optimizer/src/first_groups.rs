@@ -2,8 +2,8 @@
 //! `SELECT a, count(*) FROM t GROUP BY a LIMIT 10` makes ten groups of a million, and the rows of these are what a semi join with ten
 //! keys leaves of the table.
 //!
-//! It is done for rows that come straight from a table of the database, as they are read twice (the first time as far as there are new keys), where
-//! groups are expected to be many more than those that are asked for.
+//! It is done for rows that come straight from a table of the database, as they are read twice (the first time as far as there are
+//! new keys), where groups are expected to be many more than those that are asked for.
 //!
 //! Invariant: each group that leaves has all of its rows. Nothing that is evaluated for the other rows can fail, nor is another value
 //! each time.
@@ -12,7 +12,7 @@ use base::Result;
 use plan::{Compare, Expr, JoinKind, Node, Op, Plan};
 
 use crate::eager::{When, is_sure};
-use crate::rewrite::{Keys, column, each_operator, fresh_like, join, map};
+use crate::rewrite::{Keys, column, each_operator, fresh_like, join, map, take};
 use crate::{Check, Pass};
 
 /// See the module.
@@ -52,7 +52,7 @@ impl FirstGroups {
             && aggregates.iter().flat_map(|(_, call)| call.expressions()).all(|expr| is_steady(expr) && is_sure(expr))
         {
             below.rows = most as f64;
-            **input = of_first(plan, std::mem::replace(input, crate::rewrite::empty_row()), keys, most);
+            **input = of_first(plan, take(input), keys, most);
         }
         node
     }

@@ -145,8 +145,8 @@ unsafe fn and_words(
                     each_word(words, data, rows, pack, |v: &T| (v.key() == a) | (v.key() == b));
                 } else {
                     each_word(words, data, rows, pack, |v: &T| {
-                    let k = v.key();
-                    (k == a) | (k == b) | (k == c) | (k == d) | (k == e) | (k == f)
+                        let k = v.key();
+                        (k == a) | (k == b) | (k == c) | (k == d) | (k == e) | (k == f)
                     });
                 }
             }

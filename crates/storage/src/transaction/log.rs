@@ -39,7 +39,7 @@ pub struct Transaction {
     /// As long as it has not ended: whatever its level is, it may be validated.
     validates: Latch<Option<Validates>>,
     pub(super) done: Mutex<Vec<Done>>,
-    /// Whether some of that is rows.
+    /// Whether some of that may be rows: who only asks it takes no lock.
     pub(super) has_inserted: AtomicBool,
     /// For statements that look at single rows.
     pub(super) seen: Latch<Seen>,
