@@ -1,5 +1,7 @@
 //! Plain loops compiled for the vectors that the processor has.
 
+use std::sync::OnceLock;
+
 /// Sets of vector instructions, from least to most.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Level {
@@ -16,6 +18,11 @@ pub enum Level {
 /// The most that this processor has.
 #[inline]
 pub fn level() -> Level {
+    static LEVEL: OnceLock<Level> = OnceLock::new();
+    *LEVEL.get_or_init(found)
+}
+
+fn found() -> Level {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::is_x86_feature_detected as has;

@@ -31,6 +31,8 @@ fn operations(ty: Ty) -> Vec<(Operation, Ty)> {
             all.push((Operation::Checked(kind, a, b, None), ty));
             all.push((Operation::Wrapping(kind, a, b), ty));
         }
+        all.extend([Logic::And, Logic::Or, Logic::Xor].map(|logic| (Operation::Logic(logic, a, b), ty)));
+        all.extend([Operation::Divide(a, b, None), Operation::Remainder(a, b, None)].map(|op| (op, ty)));
         for to in [Ty::I16, Ty::I32, Ty::I64] {
             if to.size() >= ty.size() {
                 all.push((Operation::Convert(Conversion::Widen, a, to, None), to));

@@ -4,6 +4,8 @@
 //! whole batch doubtful: whoever asked computes it again row by row, by the definition of each operation, which raises the
 //! error if it is one.
 
+mod division;
+mod places;
 mod primitives;
 mod step;
 
@@ -12,14 +14,13 @@ use base::memory::Reservation;
 use base::prefetch::{AHEAD, prefetch};
 use base::simd::vectorised;
 use base::{Budget, Result};
-use pipeline::ir::{Literal, Operation, Ty, Vectors};
+use pipeline::ir::{Operation, Vectors};
 
 use crate::abi::{BATCH, ColumnRef, Slot};
+use places::{Constant, Place, Places};
 use primitives::Arguments;
 use step::{Primitive, primitive};
 
-/// Rows between two operations at most.
-const BLOCK: usize = 512;
 /// Lines that are fetched before a loop at most: more are under way than the processor has buffers for.
 const LINES: usize = 24;
 /// Bytes that are fetched together.
@@ -55,23 +56,6 @@ enum What {
     Loop(Primitive, [usize; 3]),
 }
 
-/// Where the values of a variable lie.
-#[derive(Debug)]
-struct Place {
-    offset: usize,
-    size: usize,
-    /// Whether they are needed when all blocks are done, or forgotten behind each.
-    stays: bool,
-    /// The same for all rows.
-    constant: Option<Constant>,
-}
-
-#[derive(Clone, Copy, Debug)]
-enum Constant {
-    Bytes([u8; 8]),
-    Parameter(usize),
-}
-
 impl std::fmt::Debug for Planned {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "step of value {}", self.value)
@@ -81,27 +65,20 @@ impl std::fmt::Debug for Planned {
 impl VectorPlan {
     /// The loops; the verifier has seen that there is one for each step.
     pub fn new(vectors: &Vectors) -> Self {
-        let outputs = vectors.columns.iter().flat_map(|&(value, null)| [Some(value), null]).chain([vectors.filter]);
-        let outputs: Vec<usize> = outputs.flatten().map(Id::index).collect();
-        let (mut values, mut bytes): (Vec<Place>, usize) = (Vec::new(), 0);
-        for (var, ty) in vectors.vars.iter() {
-            let stays = outputs.contains(&var.index());
-            let size = ty.size() as usize;
-            values.push(Place { offset: bytes, size, stays, constant: None });
-            bytes += (if stays { BATCH } else { BLOCK } * size).next_multiple_of(64);
-        }
+        let read = vectors.steps.iter().filter(|step| matches!(step.op, Operation::Column(..)));
+        let read: usize = read.map(|step| vectors.vars[step.var].size() as usize).sum();
+        let is_loop = |op: &Operation| {
+            use Operation::{Column, ColumnNull, Const, Param};
+            !matches!(op, Const(_) | Param(..) | Column(..) | ColumnNull(_))
+        };
+        let loops = vectors.steps.iter().filter(|step| is_loop(&step.op)).count();
+        let fetched = LINES * LINE * loops.max(1) / read.max(1);
+        let Places { values, block, bytes } = Places::of(vectors, fetched);
         let mut steps = Vec::new();
         for step in &vectors.steps {
             let value = step.var.index();
             let what = match &step.op {
-                Operation::Const(literal) => {
-                    values[value].constant = Some(Constant::Bytes(bytes_of(literal)));
-                    continue;
-                }
-                Operation::Param(id, _) => {
-                    values[value].constant = Some(Constant::Parameter(id.index()));
-                    continue;
-                }
+                Operation::Const(_) | Operation::Param(..) => continue,
                 Operation::Column(column, _) => What::Column(*column as usize),
                 Operation::ColumnNull(column) => What::Nulls(*column as usize),
                 op => {
@@ -117,23 +94,7 @@ impl VectorPlan {
             steps.push(Planned { what, value, only_if: step.only_if.map(Id::index) });
         }
         let columns = vectors.columns.iter().map(|&(value, null)| (value.index(), null.map(Id::index))).collect();
-        let loops = steps.iter().filter(|step| matches!(step.what, What::Loop(..))).count();
-        let read = steps.iter().filter(|step| matches!(step.what, What::Column(_)));
-        let read: usize = read.map(|step| values[step.value].size).sum();
-        let fitting = LINES * LINE * loops.max(1) / read.max(1);
-        let block = (1 << fitting.max(64).ilog2()).min(BLOCK);
         Self { steps, values, filter: vectors.filter.map(Id::index), columns, bytes, loops, block }
-    }
-}
-
-/// The low bytes of a constant.
-fn bytes_of(literal: &Literal) -> [u8; 8] {
-    match *literal {
-        Literal::Bool(value) => u64::from(value).to_le_bytes(),
-        Literal::Int(value, _) => (value as i64).to_le_bytes(),
-        Literal::Float(value, Ty::F32) => u64::from((value as f32).to_bits()).to_le_bytes(),
-        Literal::Float(value, _) => value.to_le_bytes(),
-        Literal::EmptyStr | Literal::ZeroInterval | Literal::NullPtr => [0; 8],
     }
 }
 
@@ -168,7 +129,7 @@ impl VectorValues {
                 // SAFETY: as the caller promises.
                 Constant::Parameter(number) => unsafe { (*params.add(number)).0[0].to_le_bytes() },
             };
-            for row in 0..if place.stays { BATCH } else { BLOCK } {
+            for row in 0..if place.stays { BATCH } else { plan.block } {
                 // SAFETY: the place has room for so many rows.
                 unsafe {
                     let at = start.add(place.offset + row * place.size);

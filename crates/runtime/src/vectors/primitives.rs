@@ -4,6 +4,7 @@
 //! a loop says that it is in doubt, and leaves anything in that row: then somebody else looks at each row.
 
 use std::mem::MaybeUninit;
+use std::ops::{BitAnd, BitOr, BitXor};
 
 use base::simd::vectorised;
 use pipeline::ir::{Arithmetic, Compare, Conversion, FloatFunction, FloatOp, Logic, Operation, Ty, Var};
@@ -65,9 +66,13 @@ pub(super) fn loop_of(op: &Operation, ty: impl Fn(Var) -> Ty) -> Option<Loop> {
             Ty::F64 => compare::<f64>(how)?,
             _ => return None,
         },
-        Operation::Logic(Logic::And, ..) => zip::<u8, u8, And>,
-        Operation::Logic(Logic::Or, ..) => zip::<u8, u8, Or>,
-        Operation::Logic(Logic::Xor, ..) => zip::<u8, u8, Xor>,
+        Operation::Logic(logic, x, _) => match ty(x).size() {
+            1 => of_bits::<u8>(logic),
+            2 => of_bits::<u16>(logic),
+            4 => of_bits::<u32>(logic),
+            8 => of_bits::<u64>(logic),
+            _ => return None,
+        },
         Operation::Not(_) => map::<u8, u8, Not>,
         Operation::Select(_, x, _) => match ty(x).size() {
             1 => select::<u8>,
@@ -103,6 +108,14 @@ fn float<T: Float>(kind: FloatOp) -> Loop {
         FloatOp::Sub => zip::<T, T, FloatSubtract>,
         FloatOp::Mul => zip::<T, T, FloatMultiply>,
         FloatOp::Div => zip::<T, T, FloatDivide>,
+    }
+}
+
+fn of_bits<T: Bits>(logic: Logic) -> Loop {
+    match logic {
+        Logic::And => zip::<T, T, And>,
+        Logic::Or => zip::<T, T, Or>,
+        Logic::Xor => zip::<T, T, Xor>,
     }
 }
 
@@ -198,7 +211,7 @@ unsafe fn select<T: Bits>(arguments: &Arguments) -> bool {
 }
 
 /// Values of which only the bits matter.
-trait Bits: Copy {
+trait Bits: Copy + BitAnd<Output = Self> + BitOr<Output = Self> + BitXor<Output = Self> {
     /// The first value for 1, the second for 0: without a comparison, which the compiler would make a branch of.
     fn select(condition: u8, a: Self, b: Self) -> Self;
 }
@@ -504,9 +517,9 @@ impl<T: Ordered, F: Binary<T, u8>> Binary<T, u8> for Flipped<F> {
 
 macro_rules! logic {
     ($($name:ident $op:tt),*) => { $(
-        impl Binary<u8, u8> for $name {
+        impl<T: Bits> Binary<T, T> for $name {
             #[inline(always)]
-            fn apply(a: u8, b: u8) -> (u8, bool) {
+            fn apply(a: T, b: T) -> (T, bool) {
                 (a $op b, false)
             }
         }

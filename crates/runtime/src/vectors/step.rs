@@ -5,6 +5,7 @@ use pipeline::ir::{Operation, Ty, Var};
 use types::ops::decimal;
 use types::ops::number::many::{OfOne, OfTwo};
 
+use super::division::division;
 use super::primitives::{Arguments, Loop, loop_of};
 
 /// What computes a step: one of the loops here, of a function, or of a cast.
@@ -53,6 +54,8 @@ pub(super) fn primitive(op: &Operation, ty: impl Fn(Var) -> Ty) -> Option<Primit
             _ => None,
         },
         Operation::ToDecimal(_, digits, to, _) => Some(Primitive::ToDecimal(*digits, *to)),
+        Operation::Divide(x, ..) => division(ty(*x), false).map(Primitive::Loop),
+        Operation::Remainder(x, ..) => division(ty(*x), true).map(Primitive::Loop),
         _ => loop_of(op, ty).map(Primitive::Loop),
     }
 }
