@@ -58,9 +58,8 @@ impl Operation {
             Self::Checked(_, x, ..) | Self::Wrapping(_, x, _) | Self::Float(_, x, ..) | Self::Select(_, x, _) => {
                 simple(x)
             }
-            Self::Divide(x, ..) | Self::Remainder(x, ..) => simple(x),
+            Self::Divide(x, ..) | Self::Remainder(x, ..) | Self::Logic(_, x, _) => simple(x),
             Self::ToDecimal(_, _, to, _) => *to != Ty::I128,
-            Self::Logic(_, x, _) => ty(*x) == Ty::Bool || ty(*x).is_integer() && ty(*x) != Ty::I128,
             Self::Row
             | Self::LocalRow(_)
             | Self::OnlyRow(_)

@@ -122,7 +122,7 @@ fn integer(number: f64) -> i64 {
     (number + MAGIC).to_bits().wrapping_sub(MAGIC.to_bits()) as i64
 }
 
-/// Of operands below 2^51.
+/// Of operands from -2^51 to below 2^51.
 #[inline(always)]
 fn by_doubles<const REMAINDER: bool>(a: i64, b: i64) -> i64 {
     let (a, b) = (double(a), double(b));
@@ -149,7 +149,7 @@ mod tests {
     fn doubles_divide_as_integers_do() {
         let edge = (1i64 << 51) - 1;
         let some = [0, 1, 2, 3, 7, 10, 1000, 1 << 25, (1 << 26) - 1, edge / 2, edge / 2 + 1, edge / 3, edge - 1, edge];
-        let signed = || some.iter().flat_map(|n| [*n, -n]);
+        let signed = || some.iter().flat_map(|n| [*n, -n]).chain([-edge - 1]);
         let check = |a: i64, b: i64| {
             if b != 0 {
                 assert_eq!((by_doubles::<false>(a, b), by_doubles::<true>(a, b)), (a / b, a % b), "{a} by {b}");
