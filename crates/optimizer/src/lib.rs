@@ -16,6 +16,7 @@ pub mod existence;
 pub mod extremes;
 pub mod first_elements;
 pub mod first_groups;
+pub mod first_rows;
 pub mod fold;
 pub mod joinorder;
 pub mod late_averages;
@@ -144,6 +145,7 @@ fn passes(settings: &Settings) -> Vec<Box<dyn Pass>> {
         Box::new(computed::Computed),
         Box::new(prune::Prune),
         Box::new(windows::Windows),
+        Box::new(first_rows::FirstRows),
         Box::new(pushdown::Pushdown),
         Box::new(reduce::Reduce),
         Box::new(fold::Fold),

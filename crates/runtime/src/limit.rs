@@ -54,6 +54,9 @@ impl Limit {
 }
 
 impl State for Limit {
+    fn pass_over(&self, rows: u64) -> bool {
+        self.tokens[0].give_up(rows)
+    }
     fn local(&self, worker: usize) -> *mut u8 {
         self.locals.get_or(worker, || LimitLocal { worker, tokens: self.tokens.clone() }).cast()
     }
@@ -83,9 +86,17 @@ struct Lane(AtomicU64);
 
 impl Tokens {
     fn new(tokens: u64) -> Self {
-        let (each, more) = (tokens / LANES as u64, tokens % LANES as u64);
-        let lane = |i| Lane(AtomicU64::new(each + u64::from((i as u64) < more)));
-        Self { lanes: std::array::from_fn(lane), gone: AtomicBool::new(tokens == 0) }
+        let lanes = std::array::from_fn(|lane| Lane(AtomicU64::new(dealt(tokens, lane))));
+        Self { lanes, gone: AtomicBool::new(tokens == 0) }
+    }
+
+    /// So many of them, if there are as many, are no more; before anybody takes one.
+    fn give_up(&self, tokens: u64) -> bool {
+        let all: u64 = self.lanes.iter().map(|lane| lane.0.load(Relaxed)).sum();
+        let Some(left) = all.checked_sub(tokens) else { return false };
+        self.lanes.iter().enumerate().for_each(|(number, lane)| lane.0.store(dealt(left, number), Relaxed));
+        self.gone.store(left == 0, Relaxed);
+        true
     }
 
     fn are_gone(&self) -> bool {
@@ -104,6 +115,11 @@ impl Tokens {
         }
         left.is_some()
     }
+}
+
+/// How many of some tokens a lane has in the beginning.
+fn dealt(tokens: u64, lane: usize) -> u64 {
+    tokens / LANES as u64 + u64::from((lane as u64) < tokens % LANES as u64)
 }
 
 impl Lane {
@@ -142,5 +158,16 @@ mod tests {
             });
             assert_eq!(taken, expected);
         }
+    }
+
+    #[test]
+    fn rows_that_do_not_come_are_left_out_of_those_that_are_left_out() {
+        let limit = Limit::new(1_000, 10);
+        assert!(!limit.pass_over(1_001) && limit.pass_over(0) && limit.pass_over(983));
+        let local = limit.local(0).cast::<LimitLocal>();
+        // SAFETY: this worker's part.
+        let taken: Vec<bool> = (0..40).map(|_| unsafe { (*local).take() }).collect();
+        assert_eq!(taken.iter().position(|taken| *taken), Some(17));
+        assert_eq!(taken.iter().filter(|taken| **taken).count(), 10);
     }
 }

@@ -5,6 +5,7 @@ use pipeline::ir::{FirstKey, PipelineId, Source as IrSource};
 use storage::index::RowOrder;
 use storage::relation::FirstRows;
 
+use super::narrow::is_row_id;
 use super::{Query, extremes};
 
 /// The rows that are enough of those that satisfy the predicates of the pipeline's scan; none if all of them count.
@@ -26,6 +27,9 @@ fn first_of_top_k(query: &Query, pipeline: PipelineId) -> Option<FirstRows> {
     let IrSource::Table { columns, .. } = &query.program.pipelines[pipeline].source else { return None };
     let threshold = query.context.threshold(key.state)?;
     let column = &columns[key.column];
+    if is_row_id(query, pipeline, column) {
+        return None;
+    }
     // Rows that have nothing but the key are the same if that is.
     let has_more = query.program.pipelines[pipeline].columns_read().iter().any(|read| *read as usize != key.column);
     let order = RowOrder {

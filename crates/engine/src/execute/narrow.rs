@@ -1,6 +1,8 @@
 //! A scan below a top-k: rows whose first key comes behind all that the sort still needs are left out by the scan's own
 //! predicates, chunks by their bounds, and the chunks that promise most are read first.
 
+use std::cmp::Ordering;
+use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use base::Result;
@@ -9,10 +11,11 @@ use io::FileSource;
 use pipeline::ir::{FirstKey, PipelineId, Source as IrSource, SourceColumn, StateId};
 use runtime::threshold::{Needed, Threshold};
 use scheduler::WorkerId;
-use storage::{ChunkReader, Comparison, ScanOp, ScanPredicate, Scratch, Snapshot, WINDOW};
+use storage::{ChunkReader, Comparison, RowId, ScanOp, ScanPredicate, Scratch, Snapshot, WINDOW};
 use types::{Chunk, SqlType, Value};
 
 use super::Query;
+use crate::source::Source;
 
 /// Rows that are read before a worker is asked what it knows, as long as nobody knows anything.
 const FIRST_ROWS: usize = 1024;
@@ -32,6 +35,15 @@ struct Key {
     of_all_rows: bool,
     attribute: usize,
     sql_type: SqlType,
+    /// Of the rows' ids, which no predicate is asked of.
+    is_row_id: bool,
+}
+
+/// Whether a column of a pipeline's source has the ids of the table's rows.
+pub(super) fn is_row_id(query: &Query, pipeline: PipelineId, column: &SourceColumn) -> bool {
+    let IrSource::Table { table, .. } = &query.program.pipelines[pipeline].source else { return false };
+    // Behind all attributes.
+    matches!(&query.sources[*table], Source::Stored(of, _) if of.schema().attributes().len() == column.attribute)
 }
 
 /// Predicates as of a version of the threshold.
@@ -53,7 +65,8 @@ impl Narrowing {
         let key = FirstKey::of(&query.program, pipeline).and_then(|FirstKey { state, column, of_all_rows, .. }| {
             let IrSource::Table { columns, .. } = &query.program.pipelines[pipeline].source else { return None };
             let source = &columns[column];
-            Some(Key { state, of_all_rows, attribute: attribute(source), sql_type: source.sql_type })
+            let is_row_id = is_row_id(&query, pipeline, source);
+            Some(Key { state, of_all_rows, attribute: attribute(source), sql_type: source.sql_type, is_row_id })
         });
         let narrowed = Mutex::new(Narrowed { version: 0, predicates: own.clone(), or_null: false });
         Self { query, key, own, narrowed }
@@ -61,7 +74,7 @@ impl Narrowing {
 
     /// The attributes that decide which rows are left out, each once.
     pub fn asked(&self) -> Vec<usize> {
-        let of_key = self.key.iter().map(|key| key.attribute);
+        let of_key = self.key.iter().filter(|key| !key.is_row_id).map(|key| key.attribute);
         let mut asked: Vec<usize> = of_key.chain(self.own.iter().map(|predicate| predicate.attribute)).collect();
         asked.sort_unstable();
         asked.dedup();
@@ -111,6 +124,12 @@ impl Narrowing {
     pub fn order(&self, snapshot: &Snapshot) -> Vec<usize> {
         let mut chunks: Vec<usize> = (0..snapshot.chunk_count()).collect();
         let Some((key, threshold)) = self.threshold().filter(|_| chunks.len() > 1) else { return chunks };
+        if key.is_row_id {
+            if threshold.is_descending() {
+                chunks.reverse();
+            }
+            return chunks;
+        }
         let ends = snapshot.chunks().map(|chunk| {
             let bounds = chunk.bounds(key.attribute);
             let (low, high) = bounds.values(key.sql_type);
@@ -144,7 +163,9 @@ impl Narrowing {
 
     /// The predicates of now, for rows some of which are NULL at a place or not.
     pub fn predicates(&self, has_nulls: impl Fn(usize) -> bool) -> Arc<[ScanPredicate]> {
-        let Some((key, threshold)) = self.threshold() else { return self.own.clone() };
+        let Some((key, threshold)) = self.threshold().filter(|(key, _)| !key.is_row_id) else {
+            return self.own.clone();
+        };
         let mut narrowed = self.narrowed.lock().unwrap_or_else(PoisonError::into_inner);
         if narrowed.version < threshold.version() {
             *narrowed = self.narrow(key, threshold);
@@ -162,6 +183,31 @@ impl Narrowing {
         };
         let first = ScanPredicate::new(key.attribute, key.sql_type, op);
         Narrowed { version, predicates: std::iter::once(first).chain(self.own.iter().cloned()).collect(), or_null }
+    }
+
+    /// Those of a chunk's rows that may be wanted now, by their ids.
+    pub fn wanted(&self, chunk: usize, rows: Range<usize>) -> Range<usize> {
+        let of_ids = self.threshold().filter(|(key, _)| key.is_row_id);
+        let (Range { start, end }, none) = (rows.clone(), rows.end..rows.end);
+        match of_ids.and_then(|(_, threshold)| threshold.needed()) {
+            Some(Needed::AtMost { value: Value::Decimal(id), .. }) => {
+                let last = RowId::from_bits(id as u64);
+                match chunk.cmp(&last.chunk()) {
+                    Ordering::Less => rows,
+                    Ordering::Equal if start <= last.offset() => start..end.min(last.offset() + 1),
+                    _ => none,
+                }
+            }
+            Some(Needed::AtLeast { value: Value::Decimal(id), .. }) => {
+                let first = RowId::from_bits(id as u64);
+                match chunk.cmp(&first.chunk()) {
+                    Ordering::Less => none,
+                    Ordering::Equal => start.max(first.offset()).min(end)..end,
+                    Ordering::Greater => rows,
+                }
+            }
+            _ => rows,
+        }
     }
 
     /// How many of some rows to read before [`look`](Self::look).

@@ -1,11 +1,12 @@
-//! A scan below a sort that leaves out its first rows (OFFSET): chunks all of whose rows are among these, as bounds and numbers of
-//! rows tell, are not read.
+//! A scan below what leaves out its first rows (OFFSET). Below a sort, chunks all of whose rows are among these, as bounds and numbers of
+//! rows tell, are not read; below a LIMIT, no rows that are.
 
 use pipeline::ir::{FirstKey, PipelineId, SortField, Source as IrSource, State};
 use storage::Snapshot;
 use types::Value;
 
 use super::Query;
+use super::narrow::is_row_id;
 
 /// What may come first in a chunk.
 struct Chunk {
@@ -27,6 +28,9 @@ pub(super) fn pass_over(query: &Query, pipeline: PipelineId, snapshot: &Snapshot
         return chunks;
     };
     let (column, &SortField { descending, nulls_first, .. }) = (&columns[key.column], &sort.keys[0]);
+    if is_row_id(query, pipeline, column) {
+        return chunks;
+    }
     let order = |a: &Value, b: &Value| if descending { b.total_cmp(a) } else { a.total_cmp(b) };
     // Rows of which nothing is known may come before all others.
     let (mut known, mut before) = (Vec::new(), 0);
@@ -58,4 +62,18 @@ pub(super) fn pass_over(query: &Query, pipeline: PipelineId, snapshot: &Snapshot
     let mut is_passed = vec![false; snapshot.chunk_count()];
     passed.iter().for_each(|chunk| is_passed[chunk.number] = true);
     chunks.into_iter().filter(|&number| !is_passed[number]).collect()
+}
+
+/// How many of a table's rows a LIMIT leaves out that none of them has to be read for, as all come to it, and none is dead: it is told of
+/// them.
+pub(super) fn left_out(query: &Query, pipeline: PipelineId, snapshot: &Snapshot) -> u64 {
+    let Some(limit) = query.program.pipelines[pipeline].limit_of_all() else { return 0 };
+    let State::Limit { offset, .. } = query.program.states[limit] else { return 0 };
+    let takers = query.program.pipelines.values().filter(|other| query.limits_of(&other.body).contains(&limit));
+    if offset == 0 || takers.count() > 1 {
+        return 0;
+    }
+    let whole = snapshot.chunks().take_while(|chunk| !chunk.is_changed()).map(|chunk| chunk.rows() as u64);
+    let rows = offset.min(whole.sum());
+    if query.context.pass_over(limit, rows) { rows } else { 0 }
 }

@@ -226,19 +226,20 @@ impl TableTasks {
         Self::of(query, pipeline, snapshot, found, (cut, 0..u64::MAX))
     }
 
-    /// The same in two parts: so many first rows, which one worker reads in their order, and the rest.
+    /// The same in two parts: some first rows, which one worker reads in their order, and the rest. Those before them are not read.
     pub fn first_and_rest(
         query: Arc<Query>,
         pipeline: PipelineId,
         snapshot: Snapshot,
         asked: Asked<'_>,
-        (cut, first): (&Cutting, u64),
+        (cut, first): (&Cutting, Range<u64>),
     ) -> [Self; 2] {
         let found = Found::new(&query, pipeline, &snapshot, asked).that_may_match(&snapshot);
-        let one_by_one = Cutting { morsel_rows: first, ..cut.with_strategy(Strategy::InOrder) };
+        let one_by_one = Cutting { morsel_rows: first.end - first.start, ..cut.with_strategy(Strategy::InOrder) };
+        let rest = first.end..u64::MAX;
         [
-            Self::of(query.clone(), pipeline, snapshot.clone(), found.clone(), (&one_by_one, 0..first)),
-            Self::of(query, pipeline, snapshot, found, (cut, first..u64::MAX)),
+            Self::of(query.clone(), pipeline, snapshot.clone(), found.clone(), (&one_by_one, first)),
+            Self::of(query, pipeline, snapshot, found, (cut, rest)),
         ]
     }
 
@@ -309,7 +310,12 @@ impl TableTasks {
             if !chunk.may_match(&predicates) {
                 return Ok(rows.end);
             }
-            let to = at + self.narrowing.rows(rows.end - at);
+            let wanted = self.narrowing.wanted(chunk.number(), at..rows.end);
+            if wanted.is_empty() {
+                return Ok(rows.end);
+            }
+            at = wanted.start;
+            let to = at + self.narrowing.rows(wanted.len());
             let (from, taken, reader) = (at, run.taken, chunk.read());
             at = run.chunk(&reader, &self.delivered, &predicates, at..to)?;
             self.note_read(chunk, &reader, &predicates, (at - from, run.taken - taken));

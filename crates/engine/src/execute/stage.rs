@@ -15,6 +15,7 @@ use super::Query;
 use super::file_scan::FileScan;
 use super::found_rows::{FoundRows, FoundTasks, Rows};
 use super::index_join::IndexJoin;
+use super::pass_over::left_out;
 use super::phases::Phase;
 use super::rows::{RowTasks, ValueTasks};
 use super::scan::{self, TableTasks};
@@ -89,14 +90,19 @@ impl PipelineStage {
         let IrSource::Table { table, predicates, filters, lookups, .. } = &self.pipeline().source else {
             return Ok(None);
         };
-        if limits.is_empty() || !limits.iter().all(is_few) {
+        let left_out = match &self.query.sources[*table] {
+            Source::Stored(snapshot, _) if !limits.is_empty() => left_out(&self.query, self.id, snapshot),
+            _ => 0,
+        };
+        if limits.is_empty() || left_out == 0 && !limits.iter().all(is_few) {
             return Ok(None);
         }
         let (query, id, cut) = (self.query.clone(), self.id, &self.query.cutting(self.id, cut));
         Ok(match &self.query.sources[*table] {
             Source::Stored(snapshot, _) => {
                 let asked = (predicates.as_slice(), filters.as_slice(), lookups.as_slice());
-                let [first, rest] = TableTasks::first_and_rest(query, id, snapshot.clone(), asked, (cut, FIRST_ROWS));
+                let first = left_out..left_out.saturating_add(FIRST_ROWS);
+                let [first, rest] = TableTasks::first_and_rest(query, id, snapshot.clone(), asked, (cut, first));
                 Some((Box::new(first), Box::new(|_| Box::new(rest))))
             }
             Source::File(file) => {

@@ -145,6 +145,16 @@ impl Pipeline {
             })
     }
 
+    /// The limit that all tuples of a table come to before anything else happens to them.
+    pub fn limit_of_all(&self) -> Option<StateId> {
+        let Source::Table { predicates, filters, lookups, .. } = &self.source else { return None };
+        if !predicates.is_empty() || !filters.is_empty() || !lookups.is_empty() || self.vectors.is_some() {
+            return None;
+        }
+        let is_silent = |inst: &&Inst| matches!(inst, Inst::Let { op, .. } if op.never_fails());
+        self.body.iter().find(|inst| !is_silent(inst))?.limit()
+    }
+
     /// Whether the body only looks for the least and greatest values of columns: tuples that have the same ones do as well. Of
     /// lengths that is not said, as the ends of texts say nothing of theirs.
     pub fn only_finds_extremes(&self) -> bool {

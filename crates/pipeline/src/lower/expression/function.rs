@@ -181,6 +181,10 @@ impl Expressions {
             (F::SHIFT_LEFT, [input, Expr { kind: ExprKind::Const(Value::Int(by)), .. }]) => {
                 self.shift_left(pipe, input, *by, expr.sql_type)
             }
+            // What rows' ids are where they are read by name.
+            (F::BIT_XOR, [a, none]) if a.sql_type == expr.sql_type && none.as_constant() == Some(&Value::Int(0)) => {
+                self.scalar(pipe, a)
+            }
             (F::BIT_AND | F::BIT_OR | F::BIT_XOR, [a, b]) if a.sql_type.is_integer() && a.sql_type == b.sql_type => {
                 self.bits(pipe, f, (a, b))
             }
