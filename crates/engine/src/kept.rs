@@ -29,7 +29,7 @@ use std::cell::OnceCell;
 use std::sync::Arc;
 
 use base::IdMap;
-use base::Result;
+use base::{Budget, Result};
 use catalog::Field;
 use plan::TableId;
 use runtime::query::Arguments;
@@ -46,7 +46,7 @@ use crate::freezing::freeze_behind;
 use crate::source::Source;
 use crate::statement::{apply_few, tag_of};
 use crate::transaction::Block;
-use change::ShortChange;
+use change::{Done, Returning, ShortChange};
 use direct::{One, Spare};
 use known::KnownText;
 use plans::{Kept, KeptPlans, Text, Way};
@@ -240,14 +240,26 @@ impl Kept {
                 }
                 block.check_writable("").ok()?;
                 let budget = || environment.statement_budget();
-                let done =
-                    change.run_one(&block.transaction, &relation, arguments, (&budget, &mut spare.frame)).flatten();
+                let memory = (&budget as &dyn Fn() -> Budget, &mut spare.frame, &mut spare.row);
+                let done = change.run_one(&block.transaction, &relation, arguments, memory).flatten();
                 if done.is_none() {
                     block.transaction.roll_back_to(block.transaction.statement()).ok()?;
                     block.transaction.take_effects();
                 }
-                done.map(One::Changed)
+                done.map(|rows| if change.returning.is_some() { One::Row(rows > 0) } else { One::Changed(rows) })
             }
+        }
+    }
+}
+
+impl ShortChange {
+    /// What has come of it, for whoever waits for that.
+    fn ran(&self, Done { rows, returned }: Done) -> Ran {
+        match &self.returning {
+            Some(Returning { fields, types }) => {
+                Ran::Result(QueryResult::few(fields.clone(), returned.into_iter().collect(), types.clone()))
+            }
+            None => Ran::Changed(tag_of(&self.kind), rows),
         }
     }
 }
@@ -281,10 +293,10 @@ fn run_change(
             let _turn = keeper.enter(control, &environment.call.token()).ok()?;
             let validates = control == ConcurrencyControl::Mvcc && !change.is_serializable();
             let transaction = Transaction::begin(&environment.database.0.clock, validates);
-            let count = change.run(&transaction, &relation, arguments, &budget)?.ok()?;
+            let done = change.run(&transaction, &relation, arguments, &budget)?.ok()?;
             let changed = transaction.commit().ok()?;
             changed.iter().for_each(|relation| freeze_behind(&environment.database.0, relation));
-            Ran::Changed(tag_of(&change.kind), count)
+            change.ran(done)
         }
         Some(block) => {
             block.check_writable("").ok()?;
@@ -309,17 +321,16 @@ fn changed(
     block: &Arc<Block>,
     change: &ShortChange,
     relation: &Arc<Relation>,
-    done: Result<usize, Vec<Row>>,
+    done: Result<Done, Vec<Row>>,
 ) -> Option<Ran> {
-    let tag = tag_of(&change.kind);
     let rows = match done {
-        Ok(count) => return Some(Ran::Changed(tag, count)),
+        Ok(done) => return Some(change.ran(done)),
         Err(rows) => change.source.chunk(&rows),
     };
     let of = (change.kind.clone(), change.attributes.clone());
     let (changed, returned) = apply_few(environment, block, relation, of, rows).ok()?;
     Some(match &change.returning {
-        Some(fields) => Ran::Result(QueryResult::ready(fields.clone(), returned)),
-        None => Ran::Changed(tag, changed),
+        Some(returning) => Ran::Result(QueryResult::ready(returning.fields.clone(), returned)),
+        None => Ran::Changed(tag_of(&change.kind), changed),
     })
 }

@@ -9,7 +9,7 @@ use plan::Plan;
 use smallvec::SmallVec;
 use sql::{ArgumentUse, ChangeKind};
 use storage::{Relation, RowId, Transaction};
-use types::{Column, Value};
+use types::{Column, SqlType, Value};
 
 use super::short::{Given, OneRow, Row, Short};
 use crate::typed::{fitted, typed};
@@ -24,7 +24,21 @@ pub(crate) struct ShortChange {
     /// The attributes that get values, in the order of the query's columns behind the row's id.
     pub attributes: Vec<usize>,
     pub source: Short,
-    pub returning: Option<Arc<[Field]>>,
+    pub returning: Option<Returning>,
+}
+
+/// What is returned of changed rows: the query's columns behind those that attributes get.
+pub(crate) struct Returning {
+    pub fields: Arc<[Field]>,
+    pub types: Arc<[SqlType]>,
+}
+
+/// What has come of a change.
+#[derive(Debug, Default)]
+pub(crate) struct Done {
+    pub rows: usize,
+    /// What is returned, if it was changed where it was found.
+    pub returned: Option<Row>,
 }
 
 impl ShortChange {
@@ -41,6 +55,10 @@ impl ShortChange {
         }
         let source = Short::of(plan, arguments)?;
         let (kind, attributes) = (kind.clone(), attributes.to_vec());
+        let returning = returning.map(|fields| {
+            let types = &source.types()[source.types().len() - fields.len()..];
+            Returning { types: types.into(), fields }
+        });
         Some(Self { relation: Arc::downgrade(relation), kind, attributes, source, returning })
     }
 
@@ -51,21 +69,20 @@ impl ShortChange {
         reads_own || self.source.reads_nothing()
     }
 
-    /// Whether so many rows are changed without anything else that has to be done.
+    /// Whether so many rows are changed without anything else that has to be done, but that they are returned.
     fn is_simple(&self, relation: &Relation, rows: usize) -> bool {
         let is_noted = || rows > 1 || relation.effects_are_noted();
         self.is_plain() && !(self.kind == ChangeKind::Insert && is_noted())
     }
 
-    /// Whether nothing else has to be done with any of its rows.
+    /// Whether nothing else has to be done with any of its rows, but that they are returned.
     fn is_plain(&self) -> bool {
-        self.returning.is_none()
-            && match self.kind {
-                ChangeKind::Insert => true,
-                ChangeKind::Update { moves, repeats } => !moves && !repeats,
-                ChangeKind::Delete { repeats } => !repeats,
-                ChangeKind::Truncate | ChangeKind::Upsert { .. } | ChangeKind::Merge { .. } => false,
-            }
+        match self.kind {
+            ChangeKind::Insert => self.attributes.iter().copied().eq(0..self.attributes.len()),
+            ChangeKind::Update { moves, repeats } => !moves && !repeats,
+            ChangeKind::Delete { repeats } => !repeats,
+            ChangeKind::Truncate | ChangeKind::Upsert { .. } | ChangeKind::Merge { .. } => false,
+        }
     }
 
     /// Whether it is of at most one row, and changed where that is found.
@@ -81,16 +98,18 @@ impl ShortChange {
         relation: &Arc<Relation>,
         arguments: Given<'_>,
         budget: &dyn Fn() -> Budget,
-    ) -> Option<Result<usize, Vec<Row>>> {
+    ) -> Option<Result<Done, Vec<Row>>> {
+        let (mut spare, mut returned) = (Vec::new(), Vec::new());
         if self.is_of_one()
-            && let Some(run) = self.run_one(transaction, relation, arguments, (budget, &mut Vec::new()))
+            && let Some(run) = self.run_one(transaction, relation, arguments, (budget, &mut spare, &mut returned))
         {
-            return run.map(Ok);
+            let returned = |rows| (self.returning.is_some() && rows > 0).then_some(returned);
+            return run.map(|rows| Ok(Done { rows, returned: returned(rows) }));
         }
         let reads = transaction.reads();
         let mut rows = self.source.rows(arguments, &|relation| transaction.snapshot(relation), reads.as_deref())?;
         let count = rows.len();
-        if !self.is_simple(relation, count) {
+        if !self.is_simple(relation, count) || self.returning.is_some() {
             return Some(Err(rows));
         }
         match (rows.as_mut_slice(), &self.kind) {
@@ -109,17 +128,17 @@ impl ShortChange {
             }
             (rows, _) => self.change_rows(transaction, relation, self.source.chunk(rows).into_columns())?,
         }
-        Some(Ok(count))
+        Some(Ok(Done { rows: count, returned: None }))
     }
 
-    /// One of at most one row, which is changed where it is found. None: nothing has happened, and it has to be run in another way; or
-    /// that says so.
+    /// One of at most one row, which is changed where it is found; what is returned of it goes to `returned`. None: nothing has happened,
+    /// and it has to be run in another way; or that says so. `spare` was the memory of another run.
     pub fn run_one(
         &self,
         transaction: &Transaction,
         relation: &Arc<Relation>,
         arguments: Given<'_>,
-        (budget, spare): (&dyn Fn() -> Budget, &mut Vec<Value>),
+        (budget, spare, returned): (&dyn Fn() -> Budget, &mut Vec<Value>, &mut Row),
     ) -> Option<Option<usize>> {
         if !self.is_simple(relation, 1) || self.kind != ChangeKind::Insert && !self.source.is_of(relation) {
             return None;
@@ -130,6 +149,11 @@ impl ShortChange {
             true => self.change_one(transaction, relation, &run, budget).map(|()| 1),
             false => Some(0),
         });
+        if self.returning.is_some() && changed == Some(1) {
+            let id = usize::from(self.kind != ChangeKind::Insert);
+            returned.clear();
+            returned.extend(self.source.each_of_row(&run).skip(id + self.attributes.len()).cloned());
+        }
         *spare = run.into_spare();
         Some(changed)
     }
@@ -147,7 +171,7 @@ impl ShortChange {
         // What is cut is another value.
         let mut cut = Vec::new();
         let id = usize::from(self.kind != ChangeKind::Insert);
-        let values = self.source.each_of_row(run).skip(id);
+        let values = self.source.each_of_row(run).skip(id).take(self.attributes.len());
         for (at, (value, sql_type)) in values.clone().zip(types).enumerate() {
             if let Some(fitted) = fitted(value, sql_type).ok()? {
                 cut.push((at, fitted));

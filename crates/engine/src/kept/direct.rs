@@ -63,7 +63,7 @@ impl FirstRun {
 
 /// What has come of a statement of at most one row.
 pub(crate) enum One {
-    /// A query: whether there is a row, whose values are [spare](Spare::row).
+    /// A query, or a change that returns what it has changed: whether there is a row, whose values are [spare](Spare::row).
     Row(bool),
     /// A change of so many rows.
     Changed(usize),
@@ -129,9 +129,12 @@ impl Direct {
         &self.columns
     }
 
-    /// Whether it is a change, not a query.
-    pub fn is_change(&self) -> bool {
-        matches!(self.kept.way, Way::Change(_))
+    /// Whether it gives rows: a query, or a change that returns them.
+    pub fn gives_rows(&self) -> bool {
+        match &self.kept.way {
+            Way::Query { .. } => true,
+            Way::Change(change) => change.returning.is_some(),
+        }
     }
 
     fn with_arguments<'v, T>(

@@ -61,7 +61,7 @@ impl Runner<'_> {
         let Some(block) = &environment.block else { return Ok(false) };
         let Some((direct, references)) = sql.direct(environment, &self.frame) else { return Ok(false) };
         let is_usual = environment.trace.is_none() && !block.has_failed() && !block.is_told();
-        if !is_usual || direct.is_change() != into.is_none() {
+        if !is_usual || direct.gives_rows() != into.is_some() {
             return Ok(false);
         }
         block.begin_statement(false, &environment.call).map_err(|error| within(error.nowhere(), sql))?;
