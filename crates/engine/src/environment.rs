@@ -414,7 +414,7 @@ impl Environment {
 
     /// Changes a setting of that name, for a while: no transaction notes it.
     pub fn set_named(&mut self, name: &str, value: &str) -> Result<()> {
-        if Setting::find(name).is_err() && Told::is_known(name) {
+        if Setting::named(name).is_none() && Told::is_known(name) {
             return self.told.set(name, Some(value)).map(drop);
         }
         let setting = Setting::find(name)?;

@@ -385,7 +385,7 @@ impl sql::Resolver for Resolver<'_> {
         // It is asked each time, as the time is.
         self.is_of_session.set(true);
         self.asked_now.set(true);
-        let own = Setting::find(name).ok().map(|setting| self.environment.value_of(setting));
+        let own = Setting::named(name).map(|setting| self.environment.value_of(setting));
         own.or_else(|| self.environment.told.get(name))
     }
 

@@ -464,7 +464,7 @@ impl Settings {
     }
     /// Whether a setting of that name is on.
     pub(crate) fn is_on(&self, name: &str) -> bool {
-        Setting::find(name).is_ok_and(|s| self.get(s) == "on")
+        Setting::named(name).is_some_and(|s| self.get(s) == "on")
     }
     /// Whether plans are made as they are for everybody, so that those of others hold here.
     pub(crate) fn plans_as_usual(&self) -> bool {
@@ -476,7 +476,7 @@ impl Settings {
     }
     /// How queries are optimised.
     pub(crate) fn of_optimizer(&self) -> optimizer::Settings {
-        let text = |name| Setting::find(name).map_or("", |s| self.get(s));
+        let text = |name| Setting::named(name).map_or("", |s| self.get(s));
         optimizer::Settings {
             optimize: self.is_on("optimize"),
             disabled: self.words("disabled_passes").map(String::from).collect(),
@@ -488,16 +488,16 @@ impl Settings {
     }
     /// Which indexes queries may use.
     pub(crate) fn indexes(&self) -> IndexUse {
-        chosen(&IndexUse::ALL, Setting::find("index_use").map_or("", |s| self.get(s)))
+        chosen(&IndexUse::ALL, Setting::named("index_use").map_or("", |s| self.get(s)))
     }
     /// How far transactions are kept from others that do not say it themselves.
     pub(crate) fn isolation(&self) -> Isolation {
-        let word = Setting::find("default_transaction_isolation").map_or("", |s| self.get(s));
+        let word = Setting::named("default_transaction_isolation").map_or("", |s| self.get(s));
         ISOLATIONS.iter().find(|(name, _)| *name == word).map_or(Isolation::Serializable, |(_, isolation)| *isolation)
     }
     /// Whether NULLs come first in an order that does not say it.
     pub(crate) fn nulls_first(&self, descending: bool) -> bool {
-        let word = Setting::find("default_null_order").map_or("", |s| self.get(s));
+        let word = Setting::named("default_null_order").map_or("", |s| self.get(s));
         match NULL_ORDERS.iter().position(|order| *order == word) {
             Some(1) => !descending,
             Some(2) => true,
@@ -507,19 +507,19 @@ impl Settings {
     }
     /// How work is divided among workers.
     pub(crate) fn division(&self) -> Division {
-        chosen(&Division::ALL, Setting::find("work_division").map_or("", |s| self.get(s)))
+        chosen(&Division::ALL, Setting::named("work_division").map_or("", |s| self.get(s)))
     }
     /// Where memory is taken to lie.
     pub(crate) fn placement(&self) -> MemoryPlacement {
-        chosen(&MemoryPlacement::ALL, Setting::find("memory_placement").map_or("", |s| self.get(s)))
+        chosen(&MemoryPlacement::ALL, Setting::named("memory_placement").map_or("", |s| self.get(s)))
     }
     /// How tables of joins lie on the nodes of the machine.
     pub(crate) fn spread(&self) -> Spread {
-        chosen(&Spread::ALL, Setting::find("directory_placement").map_or("", |s| self.get(s)))
+        chosen(&Spread::ALL, Setting::named("directory_placement").map_or("", |s| self.get(s)))
     }
     /// How algorithms run.
     pub(crate) fn of_runtime(&self) -> runtime::Settings {
-        let text = |name| Setting::find(name).map_or("", |s| self.get(s));
+        let text = |name| Setting::named(name).map_or("", |s| self.get(s));
         let windows = runtime::window::Settings {
             algorithm: chosen(&WindowAlgorithm::ALL, text("window_algorithm")),
             fanout: text("window_fanout").parse().unwrap_or(16),
@@ -544,7 +544,7 @@ impl Settings {
     }
     /// The words of a list.
     fn words(&self, name: &str) -> impl Iterator<Item = &str> {
-        let text = Setting::find(name).map_or("", |s| self.get(s));
+        let text = Setting::named(name).map_or("", |s| self.get(s));
         text.split(',').map(str::trim).filter(|w| !w.is_empty())
     }
     /// A whole number.

@@ -20,9 +20,14 @@ impl Setting {
         creates_one || SETTINGS.iter().any(|s| matches!(s.kind, Kind::Secret) && text.contains(s.name))
     }
 
+    /// The setting of that name, if there is one.
+    pub fn named(name: &str) -> Option<&'static Self> {
+        SETTINGS.iter().find(|s| s.name == name)
+    }
+
     /// The setting of that name; error 42704 with the nearest name as a hint.
     pub fn find(name: &str) -> Result<&'static Self> {
-        SETTINGS.iter().find(|s| s.name == name).ok_or_else(|| {
+        Self::named(name).ok_or_else(|| {
             let error =
                 Error::new(SqlState::UNDEFINED_OBJECT, format!("unrecognized configuration parameter \"{name}\""));
             match catalog::nearest_name(name, SETTINGS.iter().map(|s| s.name)) {

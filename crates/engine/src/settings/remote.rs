@@ -13,7 +13,7 @@ impl Settings {
     }
     /// What buckets are, and who may read them.
     pub(crate) fn of_s3(&self) -> S3 {
-        let text = |name| Setting::find(name).ok().map(|s| self.get(s).to_owned()).filter(|text| !text.is_empty());
+        let text = |name| Setting::named(name).map(|s| self.get(s).to_owned()).filter(|text| !text.is_empty());
         S3 {
             access_key_id: text("s3_access_key_id"),
             secret_access_key: text("s3_secret_access_key"),
