@@ -18,8 +18,8 @@ impl Statistics for storage::Snapshot {
         self.rows() as u64
     }
 
-    fn sample(&self, _attributes: &[usize]) -> Option<Arc<Chunk>> {
-        self.sample()
+    fn sample(&self, attributes: &[usize]) -> Option<Arc<Chunk>> {
+        self.sample(attributes)
     }
 
     fn matching(&self, asked: &[(usize, ScanOp)], attributes: &[usize]) -> Option<Matching> {

@@ -25,8 +25,9 @@ impl Estimator<'_> {
         let all = statistics.rows() as f64;
         let unique = statistics.unique_keys();
         let attributes: Vec<usize> = columns.iter().map(|c| c.0).collect();
-        // Of all columns at once: a file is read for it.
-        let sample = if attributes.is_empty() { None } else { statistics.sample(&attributes) };
+        // Of all columns at once: a file is read for it, and for what is known of its columns.
+        let is_asked = !predicates.is_empty() || statistics.identity().is_none();
+        let sample = if is_asked && !attributes.is_empty() { statistics.sample(&attributes) } else { None };
         let sample = sample.filter(|sample| sample.rows() > 0);
         for &(attribute, column) in columns {
             let known = statistics.column(attribute);

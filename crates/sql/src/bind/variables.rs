@@ -177,9 +177,10 @@ impl Binder<'_> {
             (Variables::None, ..) | (Variables::Given(..), Ok(_), _) | (_, Ok(_), [_, _, ..]) => Ok(None),
             (_, Ok(expr), [ident]) if expr.as_column().is_some() => {
                 let name = [fold(ident)];
-                let is_both = !self.limits.in_view() && self.resolver.variable(&name)?.is_some();
+                if self.limits.in_view() || self.resolver.variable(&name)?.is_none() {
+                    return Ok(None);
+                }
                 match self.resolver.setting(VARIABLE_CONFLICT).as_deref() {
-                    _ if !is_both => Ok(None),
                     Some("use_column") => Ok(None),
                     Some("use_variable") => self.variable(parts),
                     _ => Err(self.ambiguous(ident)),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use types::{Chunk, SqlType, Value};
+use types::{Chunk, Column, ColumnBuilder, SqlType, Value};
 
 use super::found::FoundRow;
 use super::live::View;
@@ -168,9 +168,10 @@ impl Snapshot {
 
     /// A uniform sample of at most [`SAMPLE_ROWS`](crate::statistics::SAMPLE_ROWS) rows in the order of their ids; none if
     /// there is no row. Kept by the relation, so that it may lag behind by an eighth of the rows, or be ahead of an old
-    /// snapshot.
-    pub fn sample(&self) -> Option<Arc<Chunk>> {
-        lock(&self.relation.live).sample.values(|ids| gather(&self.relation, ids))
+    /// snapshot. It has all columns, but those that are not among `attributes` may be NULL.
+    pub fn sample(&self, attributes: &[usize]) -> Option<Arc<Chunk>> {
+        let types = self.schema().attributes().iter().map(|attribute| attribute.sql_type);
+        lock(&self.relation.live).sample.values(attributes, types, |ids, asked| gather(&self.relation, ids, asked))
     }
 
     /// What is known of one attribute. Freezes what is left of it: its distinct values are counted then.
@@ -190,16 +191,18 @@ impl Snapshot {
     }
 }
 
-/// The sampled rows' values.
-fn gather(relation: &Relation, ids: &[RowId]) -> Chunk {
-    let mut columns: Vec<_> =
-        relation.schema.attributes().iter().map(|a| types::ColumnBuilder::new(a.sql_type, ids.len())).collect();
+/// The sampled rows' values of some attributes.
+fn gather(relation: &Relation, ids: &[RowId], attributes: &[usize]) -> Vec<Column> {
+    let builder = |attribute: &usize| {
+        (*attribute, ColumnBuilder::new(relation.schema.attributes()[*attribute].sql_type, ids.len()))
+    };
+    let mut columns: Vec<_> = attributes.iter().map(builder).collect();
     for run in ids.chunk_by(|a, b| a.chunk() == b.chunk()) {
         let last = run[run.len() - 1];
         let reader = ChunkReader::new(relation.directory.get(last.chunk()).pin(), last.offset() + 1);
-        for (attribute, column) in columns.iter_mut().enumerate() {
-            reader.gather_into(attribute, run.iter().map(|id| id.offset()), column);
+        for (attribute, column) in &mut columns {
+            reader.gather_into(*attribute, run.iter().map(|id| id.offset()), column);
         }
     }
-    Chunk::new(ids.len(), columns.into_iter().map(types::ColumnBuilder::finish).collect())
+    columns.into_iter().map(|(_, column)| column.finish()).collect()
 }

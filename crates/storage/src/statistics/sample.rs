@@ -3,14 +3,15 @@
 //! row.
 //!
 //! The values are those of the rows that were sampled when the relation had last grown by an eighth: at moments that depend on
-//! the sizes of commits alone, so that the same statements leave the same sample. They are gathered when somebody asks.
+//! the sizes of commits alone, so that the same statements leave the same sample. Those of a column are gathered when somebody asks:
+//! each is a look at memory that nobody may have touched for long.
 
 use std::collections::BinaryHeap;
 use std::sync::Arc;
 
 use base::simd::vectorised;
-use types::Chunk;
 use types::ops::hash::hash_u64;
+use types::{Chunk, Column, ColumnBuilder, SqlType};
 
 use crate::RowId;
 
@@ -27,17 +28,17 @@ const SEED: u64 = 0x5eed_0f5a_3b1e;
 pub(crate) struct Sample {
     /// The rows with their priorities: the greatest priority first.
     rows: BinaryHeap<(u64, u64)>,
-    /// The rows that were sampled when the relation had `taken` rows: their values, or their ids as long as nobody has asked.
-    values: Values,
+    /// The rows that were sampled when the relation had `taken` rows.
+    sampled: Sampled,
     taken: usize,
 }
 
+/// Rows, and the columns of them that somebody has asked for.
 #[derive(Debug, Default)]
-enum Values {
-    #[default]
-    None,
-    Of(Vec<RowId>),
-    Gathered(Arc<Chunk>),
+struct Sampled {
+    ids: Vec<RowId>,
+    columns: Vec<Option<Column>>,
+    chunk: Option<Arc<Chunk>>,
 }
 
 impl Sample {
@@ -68,20 +69,38 @@ impl Sample {
     /// Takes the rows as they are if there are enough more than the last time, `rows` in all.
     pub(crate) fn refresh(&mut self, rows: usize) {
         if rows > self.taken + self.taken / 8 {
-            self.values = Values::Of(self.ids());
+            self.sampled = Sampled { ids: self.ids(), ..Sampled::default() };
             self.taken = rows;
         }
     }
 
-    /// The values; none before the first row.
-    pub(crate) fn values(&mut self, gather: impl FnOnce(&[RowId]) -> Chunk) -> Option<Arc<Chunk>> {
-        if let Values::Of(ids) = &self.values {
-            self.values = Values::Gathered(Arc::new(gather(ids)));
+    /// The values of some columns of these types; others are NULL as long as nobody has asked for them. None before the first row.
+    pub(crate) fn values(
+        &mut self,
+        asked: &[usize],
+        types: impl ExactSizeIterator<Item = SqlType> + Clone,
+        gather: impl FnOnce(&[RowId], &[usize]) -> Vec<Column>,
+    ) -> Option<Arc<Chunk>> {
+        let Sampled { ids, columns, chunk } = &mut self.sampled;
+        if ids.is_empty() {
+            return None;
         }
-        match &self.values {
-            Values::Gathered(chunk) => Some(chunk.clone()),
-            _ => None,
+        columns.resize(types.len(), None);
+        // The number of a row is no column.
+        let is_missing = |asked: &usize| columns.get(*asked).is_some_and(Option::is_none);
+        let missing: Vec<usize> = asked.iter().copied().filter(is_missing).collect();
+        if !missing.is_empty() {
+            for (attribute, column) in missing.iter().zip(gather(ids, &missing)) {
+                columns[*attribute] = Some(column);
+            }
+            *chunk = None;
         }
+        let whole = || {
+            let all = columns.iter().zip(types);
+            let all = all.map(|(column, of)| column.clone().unwrap_or_else(|| nothing(of, ids.len())));
+            Arc::new(Chunk::new(ids.len(), all.collect()))
+        };
+        Some(chunk.get_or_insert_with(whole).clone())
     }
 
     /// The sampled rows in the order of their ids.
@@ -90,6 +109,13 @@ impl Sample {
         rows.sort_unstable();
         rows
     }
+}
+
+/// A column that nobody has asked for.
+fn nothing(sql_type: SqlType, rows: usize) -> Column {
+    let mut nulls = ColumnBuilder::new(sql_type, rows);
+    (0..rows).for_each(|_| nulls.push_null());
+    nulls.finish()
 }
 
 /// The priorities of the row with this id and of those behind it.

@@ -1,9 +1,11 @@
 //! Error bounds of sketches, uniformity of samples.
 
+use std::sync::Arc;
+
 use super::*;
 use crate::RowId;
 use types::ops::hash::hash_u64 as mix;
-use types::{SqlType, Value};
+use types::{Column, ColumnBuilder, SqlType, Value};
 
 #[test]
 fn sketches_estimate_within_their_error() {
@@ -35,6 +37,36 @@ fn samples_are_uniform_over_chunks_and_offsets() {
         assert!(in_chunk.abs_diff(102) < 45 && in_range.abs_diff(102) < 45, "{part}: {in_chunk} {in_range}");
     }
     assert!(rows.is_sorted() && rows[0] < RowId::new(9, 0));
+}
+
+#[test]
+fn columns_of_samples_are_gathered_when_they_are_asked_for() {
+    let mut sample = Sample::default();
+    let types = [SqlType::BigInt, SqlType::Text, SqlType::BigInt];
+    let never = |_: &[RowId], _: &[usize]| -> Vec<Column> { panic!("there is nothing to gather") };
+    let offsets = |ids: &[RowId], asked: &[usize]| {
+        let column = |attribute: &usize| {
+            let mut values = ColumnBuilder::new(types[*attribute], ids.len());
+            ids.iter().for_each(|id| values.push((id.offset() * 10 + attribute) as i64));
+            values.finish()
+        };
+        asked.iter().map(column).collect::<Vec<_>>()
+    };
+    assert!(sample.values(&[0], types.into_iter(), never).is_none());
+    sample.extend(0, 0, 3);
+    sample.refresh(3);
+    let first = sample.values(&[2, 3], types.into_iter(), offsets).unwrap();
+    assert_eq!(first.row(1), [Value::Null, Value::Null, Value::Int(12)]);
+    assert!(Arc::ptr_eq(&first, &sample.values(&[2], types.into_iter(), never).unwrap()));
+    let both = sample.values(&[0, 2], types.into_iter(), |ids, asked| {
+        assert_eq!(asked, [0]);
+        offsets(ids, asked)
+    });
+    assert_eq!(both.unwrap().row(2), [Value::Int(20), Value::Null, Value::Int(22)]);
+    // Once there are enough more rows, they are others.
+    sample.extend(0, 3, 4);
+    sample.refresh(4);
+    assert_eq!(sample.values(&[0], types.into_iter(), offsets).unwrap().rows(), 4);
 }
 
 #[test]
