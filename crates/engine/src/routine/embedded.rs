@@ -157,6 +157,15 @@ impl Embedded {
         holds.then_some((direct, references))
     }
 
+    /// Whether it is a statement that changes rows, once it has run.
+    pub fn changes_rows(&self) -> bool {
+        let parsed = self.ready.get().and_then(|ready| match &ready.way {
+            Way::Statement(prepared, ..) => Some(prepared.parsed()),
+            _ => None,
+        });
+        parsed.is_some_and(|parsed| parsed.changes_rows() && !parsed.is_query())
+    }
+
     /// Its value and type, as an expression.
     pub fn value(
         &self,

@@ -47,7 +47,7 @@ impl Runner<'_> {
             (None, Some(into)) => {
                 let found = match ran {
                     Ran::Row(row, _) => self.first_row(into, usize::from(row.is_some()), row, &columns)?,
-                    ran => self.into(into, ran.result(&columns).without_positions())?,
+                    ran => self.into(into, ran.result(&columns).without_positions(), sql.changes_rows())?,
                 };
                 self.set_found(found);
                 Ok(())
@@ -85,17 +85,20 @@ impl Runner<'_> {
         Ok(true)
     }
 
-    /// The first row of a result goes to variables; whether there is one.
-    pub(super) fn into(&mut self, into: &Into, mut result: QueryResult) -> Result<bool> {
+    /// The first row of a result goes to variables; whether there is one. As in PostgreSQL, a change must not return another one.
+    pub(super) fn into(&mut self, into: &Into, mut result: QueryResult, is_change: bool) -> Result<bool> {
         let fields = result.shared_columns();
         let mut first: Option<Vec<Value>> = None;
         let mut rows = 0;
         while let Some((count, more)) = result.next_rows(1)? {
             rows += count;
             first = first.or_else(|| more.into_iter().next());
-            if first.is_some() && (!into.strict || rows > 1) {
+            if first.is_some() && (!into.strict && !is_change || rows > 1) {
                 break;
             }
+        }
+        if is_change && rows > 1 {
+            return Err(too_many_rows());
         }
         self.first_row(into, rows, first, &fields)
     }
@@ -111,8 +114,7 @@ impl Runner<'_> {
         if into.strict && rows != 1 {
             return Err(match rows {
                 0 => Error::new(NO_DATA_FOUND, "query returned no rows"),
-                _ => Error::new(TOO_MANY_ROWS, "query returned more than one row")
-                    .hint("Make sure the query returns a single row, or use LIMIT 1."),
+                _ => too_many_rows(),
             });
         }
         let found = first.is_some();
@@ -158,7 +160,7 @@ impl Runner<'_> {
         let result = self.made(text, using)?;
         match into {
             Some(into) if result.has_rows() => {
-                self.into(into, result)?;
+                self.into(into, result, false)?;
             }
             Some(_) => {
                 return Err(Error::new(SqlState::SYNTAX_ERROR, "INTO used with a command that cannot return data"));
@@ -174,4 +176,10 @@ impl Runner<'_> {
             Query::Made(text, using) => self.made(text, using),
         }
     }
+}
+
+#[cold]
+fn too_many_rows() -> Error {
+    Error::new(TOO_MANY_ROWS, "query returned more than one row")
+        .hint("Make sure the query returns a single row, or use LIMIT 1.")
 }
