@@ -80,7 +80,8 @@ impl PipelineStage {
         watched(&self.query, self.id, self.pipeline().operator_at(0), tasks)
     }
 
-    /// The morsels of the first rows of a table or file and those of the others, if a LIMIT takes no more than the first rows.
+    /// The morsels of the first rows of a table or file and those of the others, if a LIMIT takes no more than the first rows, or leaves
+    /// rows of a table out that need not be read: the first rows are those behind them.
     fn first_and_rest(&self, cut: &Cutting) -> Result<Option<(Box<dyn TaskSet>, Rest)>> {
         let is_few = |limit: &StateId| match &self.query.program.states[*limit] {
             State::Limit { offset, limit } => offset.saturating_add(*limit) <= FIRST_ROWS,

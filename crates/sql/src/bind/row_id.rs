@@ -1,7 +1,8 @@
 //! The ids of stored rows: what `ctid` and `rowid` mean, what keeps rows in their order, and which rows a statement changes.
 //!
 //! A scan has them behind its attributes, where no bounds, codes or indexes tell of them. So what reads them by name reads a
-//! copy that is made above the scan: whatever is pushed into scans stays above it.
+//! copy that is made above the scan: whatever is pushed into scans stays above it. The optimizer's pass `first_rows` knows a copy by its
+//! form (`id # 0`), and the lowering makes nothing of it.
 
 use std::collections::HashMap;
 
